@@ -1,0 +1,4 @@
+library(testthat)
+library(rhocap)
+
+test_check("rhocap")
