@@ -1,0 +1,402 @@
+//! Putting new content at an admitted entry, in one step that others see whole or not at all.
+//!
+//! The bytes go to a file of a random name in the same directory, made with `O_EXCL`. A new entry is
+//! renamed into a place that must be free. An existing one is *exchanged*, so that what was there
+//! can be looked at after the fact: when it is not what was admitted, the two are exchanged back.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat, AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::{attributes, read, Cancel, Extent, Report};
+use crate::facts::{self, Facts, Kind};
+use crate::limits::Limits;
+use crate::outcome::{Code, Refusal};
+use crate::version;
+
+/// How names of unfinished files start.
+pub const TEMPORARY_PREFIX: &str = ".tmp-rhocap-";
+
+const STEP: usize = 8 << 20;
+
+/// From this size on, hashing and writing run beside each other.
+const PARALLEL: usize = 1 << 20;
+
+/// The admitted entry.
+pub struct Entry {
+    /// Its directory.
+    pub parent: Arc<OwnedFd>,
+    /// Directories to make below it first.
+    pub missing: Vec<Vec<u8>>,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// What was there at admission.
+    pub facts: Option<Facts>,
+}
+
+/// What must still be true of the old content when the new one takes its place.
+pub enum Basis {
+    /// Nothing: the new content does not depend on the old.
+    Any,
+    /// The new content was made from this version.
+    Version(String),
+}
+
+/// What was installed.
+pub struct Installed {
+    /// Whether the entry is new.
+    pub created: bool,
+    /// The version of the content.
+    pub version: String,
+    /// Attributes of the old file that could not be kept.
+    pub lost: Vec<String>,
+}
+
+/// The old file of an entry, open for reading and proven to be the admitted one.
+///
+/// # Errors
+/// `Contended` when another object stands there now, or the error of the system.
+pub fn open_old(entry: &Entry) -> Result<Option<OwnedFd>, Refusal> {
+    let Some(admitted) = &entry.facts else { return Ok(None) };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let old = match openat(&entry.parent, entry.name.as_slice(), flags, Mode::empty()) {
+        Ok(old) => old,
+        Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Err(Code::Contended.into()),
+        Err(errno) => return Err(errno.into()),
+    };
+    if facts::of_handle(&old)?.identity != admitted.identity {
+        return Err(Code::Contended.into());
+    }
+    Ok(Some(old))
+}
+
+/// Installs `content`.
+///
+/// # Errors
+/// `Contended`, `LostUpdate`, `OwnershipLost`, `WriteFailed`, `Cancelled`, or the system's. The old
+/// file stands then, and nothing that was made on the way remains.
+pub fn install(
+    entry: &Entry, old: Option<OwnedFd>, content: &[u8], basis: &Basis, limits: &Limits, cancel: &Cancel,
+    report: &mut Report,
+) -> Result<Installed, Refusal> {
+    cancel.check()?;
+    // A write beyond the limit would kill R with SIGXFSZ; there is no need to try.
+    if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
+        if content.len() as u64 > most {
+            return Err(Refusal::new(Code::WriteFailed).with("errno", Errno::FBIG.raw_os_error()).with("limit", most));
+        }
+    }
+    let made = Directories::make(&entry.parent, &entry.missing)?;
+    let parent = made.last().map_or_else(|| Arc::clone(&entry.parent), Arc::clone);
+    let result = install_in(&parent, entry, old, content, basis, limits, cancel, report);
+    if result.is_ok() {
+        report.extent = Extent::Done;
+        report.bytes = Some(content.len() as u64);
+        if limits.fsync && !made.sync(&parent) {
+            report.gaps.push("directory_not_synced");
+        }
+    } else if report.extent == Extent::None {
+        made.undo();
+    }
+    result
+}
+
+#[allow(clippy::too_many_arguments)]
+fn install_in(
+    parent: &Arc<OwnedFd>, entry: &Entry, old: Option<OwnedFd>, content: &[u8], basis: &Basis, limits: &Limits,
+    cancel: &Cancel, report: &mut Report,
+) -> Result<Installed, Refusal> {
+    let mode = if entry.facts.is_some() { Mode::from_raw_mode(0o600) } else { Mode::from_raw_mode(0o666) };
+    let temporary = Temporary::make(parent, mode)?;
+    let version = write_and_hash(&temporary.handle, content, old.as_ref(), entry, limits, cancel, report)?;
+    let lost = match &entry.facts {
+        Some(facts) => attributes::keep(old.as_ref(), facts, &temporary.handle)?,
+        None => Vec::new(),
+    };
+    if limits.fsync {
+        fsync(&temporary.handle).map_err(write_failed)?;
+    }
+    cancel.check()?;
+    match &entry.facts {
+        None => place_new(parent, temporary, &entry.name, report)?,
+        Some(admitted) => replace(parent, temporary, &entry.name, admitted, old, basis, limits, report)?,
+    }
+    report.version_after = Some(version.clone());
+    Ok(Installed { created: entry.facts.is_none(), version, lost })
+}
+
+/// Writes the new bytes, and meanwhile takes the versions of old and new.
+fn write_and_hash(
+    file: &OwnedFd, content: &[u8], old: Option<&OwnedFd>, entry: &Entry, limits: &Limits, cancel: &Cancel,
+    report: &mut Report,
+) -> Result<String, Refusal> {
+    let before = || {
+        let facts = entry.facts.as_ref()?;
+        let copy = rustix::io::fcntl_dupfd_cloexec(old?, 0).ok()?;
+        version_of_file(copy, facts, limits, cancel).ok()
+    };
+    let known = report.version_before.is_some();
+    let old_size = entry.facts.as_ref().map_or(0, |facts| facts.size);
+    if content.len() < PARALLEL && old_size < PARALLEL as u64 {
+        write_all(file, content, cancel)?;
+        if !known {
+            report.version_before = before();
+        }
+        return Ok(version::of(content));
+    }
+    std::thread::scope(|scope| {
+        let hashing = scope.spawn(|| (version::of(content), if known { None } else { before() }));
+        let written = write_all(file, content, cancel);
+        let (after, earlier) = hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if !known {
+            report.version_before = earlier;
+        }
+        written.map(|()| after)
+    })
+}
+
+/// The version of a whole file, from its start, in pieces.
+///
+/// # Errors
+/// `TooLarge`, `ReadFailed`, `Cancelled`.
+pub fn version_of_file(file: OwnedFd, facts: &Facts, limits: &Limits, cancel: &Cancel) -> Result<String, Refusal> {
+    if facts.size > limits.read_bytes {
+        return Err(Refusal::new(Code::TooLarge).with("size", facts.size).with("limit", limits.read_bytes));
+    }
+    let mut hasher = version::Hasher::default();
+    let mut buffer = vec![0_u8; usize::try_from(facts.size.clamp(1, 1 << 20)).unwrap_or(1 << 20)];
+    let mut offset = 0;
+    loop {
+        cancel.check()?;
+        let read = rustix::io::pread(&file, &mut buffer, offset).map_err(|errno| {
+            Refusal::new(Code::ReadFailed).with("errno", errno.raw_os_error())
+        })?;
+        if read == 0 {
+            return Ok(hasher.finish());
+        }
+        hasher.update(&buffer[..read]);
+        offset += read as u64;
+        if offset > limits.read_bytes {
+            return Err(Refusal::new(Code::TooLarge).with("limit", limits.read_bytes));
+        }
+    }
+}
+
+fn write_all(file: &OwnedFd, content: &[u8], cancel: &Cancel) -> Result<(), Refusal> {
+    let mut rest = content;
+    while !rest.is_empty() {
+        cancel.check()?;
+        match rustix::io::write(file, &rest[..rest.len().min(STEP)]) {
+            Ok(0) => return Err(Code::WriteFailed.into()),
+            Ok(written) => rest = &rest[written..],
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(write_failed(errno)),
+        }
+    }
+    Ok(())
+}
+
+fn write_failed(errno: Errno) -> Refusal {
+    Refusal::new(Code::WriteFailed).with("errno", errno.raw_os_error())
+}
+
+fn place_new(parent: &OwnedFd, mut temporary: Temporary, name: &[u8], report: &mut Report) -> Result<(), Refusal> {
+    let placed = match renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::NOREPLACE) {
+        // The file system cannot do it; a hard link refuses an existing name too.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            linkat(parent, temporary.name.as_str(), parent, name, AtFlags::empty()).map(|()| temporary.remove())
+        }
+        other => other.map(|()| temporary.keep()),
+    };
+    match placed {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Err(Code::Contended.into()),
+        Err(errno) => return Err(errno.into()),
+    }
+    report.extent = Extent::Partial;
+    verify(parent, name, &temporary)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn replace(
+    parent: &OwnedFd, mut temporary: Temporary, name: &[u8], admitted: &Facts, old: Option<OwnedFd>, basis: &Basis,
+    limits: &Limits, report: &mut Report,
+) -> Result<(), Refusal> {
+    let is_admitted = |entry: &[u8]| facts::of_entry(parent, entry).is_ok_and(|found| found.identity == admitted.identity);
+    let is_basis = |old: Option<OwnedFd>| match (basis, old) {
+        (Basis::Any, _) => true,
+        (Basis::Version(_), None) => false,
+        (Basis::Version(wanted), Some(old)) => facts::of_handle(&old).is_ok_and(|facts| {
+            version_of_file(old, &facts, limits, &Cancel::default()).is_ok_and(|found| found == *wanted)
+        }),
+    };
+    match renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            // No exchange here: look first, then rename. Between the two another program has a moment.
+            report.gaps.push("rename_without_exchange");
+            if !is_admitted(name) {
+                return Err(Code::Contended.into());
+            }
+            if !is_basis(old) {
+                return Err(Code::LostUpdate.into());
+            }
+            renameat(parent, temporary.name.as_str(), parent, name).map_err(Refusal::from)?;
+            temporary.keep();
+            report.extent = Extent::Partial;
+            return verify(parent, name, &temporary);
+        }
+        // The entry went away.
+        Err(Errno::NOENT) => return Err(Code::Contended.into()),
+        Err(errno) => return Err(errno.into()),
+    }
+    // Now the new file has the name, and what was there has the temporary one.
+    let verdict = if !is_admitted(temporary.name.as_bytes()) {
+        Some(Code::Contended)
+    } else if !is_basis(old) {
+        Some(Code::LostUpdate)
+    } else {
+        None
+    };
+    if let Some(code) = verdict {
+        let ours = facts::of_entry(parent, name).is_ok_and(|found| found.identity == temporary.facts.identity);
+        let restored = ours
+            && renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::EXCHANGE).is_ok()
+            && facts::of_entry(parent, temporary.name.as_bytes()).is_ok_and(|found| found.identity == temporary.facts.identity);
+        if !restored {
+            // Somebody else is at work on both names. What we moved away stays under the temporary
+            // name: losing it would be worse than leaving it.
+            temporary.keep();
+            report.extent = Extent::Partial;
+            return Err(Refusal::new(code).with("left", temporary.name.clone()));
+        }
+        return Err(code.into());
+    }
+    report.extent = Extent::Partial;
+    // The old file, under the temporary name, goes away with it.
+    temporary.remove();
+    verify(parent, name, &temporary)
+}
+
+fn verify(parent: &OwnedFd, name: &[u8], temporary: &Temporary) -> Result<(), Refusal> {
+    match facts::of_entry(parent, name) {
+        Ok(found) if found.identity == temporary.facts.identity => Ok(()),
+        _ => Err(Code::Contended.into()),
+    }
+}
+
+/// A file of a random name, removed unless kept.
+struct Temporary {
+    parent: Arc<OwnedFd>,
+    name: String,
+    handle: OwnedFd,
+    facts: Facts,
+    present: bool,
+}
+
+impl Temporary {
+    fn make(parent: &Arc<OwnedFd>, mode: Mode) -> Result<Self, Refusal> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let name = format!("{TEMPORARY_PREFIX}{}", crate::random::hex(8));
+            match openat(parent, name.as_str(), flags, mode) {
+                Ok(handle) => {
+                    let facts = facts::of_handle(&handle)?;
+                    return Ok(Self { parent: Arc::clone(parent), name, handle, facts, present: true });
+                }
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    fn keep(&mut self) {
+        self.present = false;
+    }
+
+    fn remove(&mut self) {
+        if std::mem::take(&mut self.present) {
+            let _ = unlinkat(&self.parent, self.name.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Directories made for a new file, from the top down.
+struct Directories {
+    made: Vec<(Arc<OwnedFd>, Vec<u8>)>,
+    handles: Vec<Arc<OwnedFd>>,
+}
+
+impl Directories {
+    fn make(parent: &Arc<OwnedFd>, names: &[Vec<u8>]) -> Result<Self, Refusal> {
+        let mut directories = Self { made: Vec::new(), handles: Vec::new() };
+        let mut at = Arc::clone(parent);
+        for name in names {
+            match directories.step(&at, name) {
+                Ok(handle) => at = handle,
+                Err(refusal) => {
+                    directories.undo();
+                    return Err(refusal);
+                }
+            }
+        }
+        Ok(directories)
+    }
+
+    fn step(&mut self, at: &Arc<OwnedFd>, name: &[u8]) -> Result<Arc<OwnedFd>, Refusal> {
+        match mkdirat(at, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => self.made.push((Arc::clone(at), name.to_vec())),
+            // Another writer makes the same tree; that is no contention.
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // A link that was put there meanwhile was not admitted.
+        let handle = openat(at, name, flags, Mode::empty()).map_err(|_| Refusal::new(Code::Contended))?;
+        let (above, here) = (facts::of_handle(at)?, facts::of_handle(&handle)?);
+        if here.kind != Kind::Directory || here.mount != above.mount {
+            return Err(Code::Contended.into());
+        }
+        let handle = Arc::new(handle);
+        self.handles.push(Arc::clone(&handle));
+        Ok(handle)
+    }
+
+    fn last(&self) -> Option<&Arc<OwnedFd>> {
+        self.handles.last()
+    }
+
+    /// Removes what was made and is still empty.
+    fn undo(&self) {
+        for (at, name) in self.made.iter().rev() {
+            let _ = unlinkat(at, name.as_slice(), AtFlags::REMOVEDIR);
+        }
+    }
+
+    /// Writes the changed directories to stable storage; whether all could be.
+    fn sync(&self, parent: &OwnedFd) -> bool {
+        std::iter::once(parent).chain(self.made.iter().map(|(at, _)| at.as_ref())).all(|directory| {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            openat(directory.as_fd(), c".", flags, Mode::empty()).and_then(fsync).is_ok()
+        })
+    }
+}
+
+/// The content of the old file, for edits and appends.
+///
+/// # Errors
+/// `TooLarge`, `ReadFailed`, `Cancelled`.
+pub fn old_content(old: &OwnedFd, limits: &Limits, cancel: &Cancel) -> Result<Vec<u8>, Refusal> {
+    let copy = rustix::io::fcntl_dupfd_cloexec(old, 0)?;
+    rustix::fs::seek(&copy, rustix::fs::SeekFrom::Start(0))?;
+    let facts = facts::of_handle(&copy)?;
+    read::bytes(copy, &facts, limits.read_bytes, cancel)
+}

@@ -1,0 +1,200 @@
+//! Listing a directory through its admitted handle; names below are opened from handles, never by
+//! path.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{openat, Dir, Mode, OFlags};
+
+use super::{Cancel, Report};
+use crate::capability::Capability;
+use crate::carve_out::{Effect, Leaf};
+use crate::facts::{self, Facts, Kind};
+use crate::outcome::Refusal;
+
+/// How deep a recursive listing goes: each level holds a descriptor.
+const DEEPEST: usize = 128;
+
+/// One name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListEntry {
+    /// The path below the listed directory.
+    pub path: Vec<u8>,
+    /// The kind of object.
+    pub kind: &'static str,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Last change of the content, seconds since 1970.
+    pub modified: f64,
+    /// The carve-out that covers it: `deny` or `protect`.
+    pub carve_out: Option<&'static str>,
+    /// Whether it lies on another mount than the root.
+    pub mount: bool,
+}
+
+/// The names of a directory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// The directory's path below its root, escaped for showing; `.` for the root.
+    pub path: String,
+    /// The names, sorted by their bytes, parents before what they hold.
+    pub entries: Vec<ListEntry>,
+    /// Whether there are more names than the limits allow, or deeper ones.
+    pub truncated: bool,
+}
+
+/// Lists. A recursive listing does not enter links, other mounts, or denied directories.
+///
+/// # Errors
+/// The system's, and `Cancelled`.
+pub fn list(
+    capability: &Capability, root: usize, names: &[u8], handle: &Arc<OwnedFd>, recursive: bool, cancel: &Cancel,
+    report: &mut Report,
+) -> Result<Listing, Refusal> {
+    let shown = if names.is_empty() { ".".to_owned() } else { crate::escape::display(names) };
+    let mut listing = Listing { path: shown, entries: Vec::new(), truncated: false };
+    let base = Place { root, names: names.to_vec() };
+    let mut below = Vec::new();
+    enter(capability, &base, handle, &mut below, recursive, 0, cancel, &mut listing)?;
+    report.bytes = None;
+    Ok(listing)
+}
+
+/// Where a directory lies: the root that governs it and its names there.
+struct Place {
+    root: usize,
+    names: Vec<u8>,
+}
+
+impl Place {
+    fn child(&self, name: &[u8]) -> Self {
+        let mut names = self.names.clone();
+        if !names.is_empty() {
+            names.push(b'/');
+        }
+        names.extend_from_slice(name);
+        Self { root: self.root, names }
+    }
+}
+
+/// The names of a directory, sorted.
+///
+/// # Errors
+/// The system's.
+pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Refusal> {
+    // The admitted handle may only name the place (`O_PATH`); reading needs one of its own.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let readable = openat(directory.as_fd(), c".", flags, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in Dir::new(readable)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.to_vec());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn enter(
+    capability: &Capability, place: &Place, handle: &Arc<OwnedFd>, below: &mut Vec<u8>, recursive: bool, depth: usize,
+    cancel: &Cancel, listing: &mut Listing,
+) -> Result<(), Refusal> {
+    let most = capability.limits().entries;
+    for name in names(handle)? {
+        cancel.check()?;
+        if listing.entries.len() as u64 >= most {
+            listing.truncated = true;
+            return Ok(());
+        }
+        // A name that went away since is no entry.
+        let Ok(found) = facts::of_entry(handle, &name) else { continue };
+        let child = governing(capability, place, &name, &found);
+        let root = &capability.roots()[child.root];
+        let leaf = if found.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
+        let carve_out = [Effect::Deny, Effect::Protect]
+            .into_iter()
+            .find(|effect| root.covering(*effect, &child.names, leaf).is_some())
+            .map(Effect::as_str);
+        let mount = found.mount != root.facts.mount;
+        let length = below.len();
+        if length > 0 {
+            below.push(b'/');
+        }
+        below.extend_from_slice(&name);
+        listing.entries.push(ListEntry {
+            path: below.clone(),
+            kind: found.kind.as_str(),
+            bytes: found.size,
+            modified: found.modified,
+            carve_out,
+            mount,
+        });
+        let admitted = carve_out != Some(Effect::Deny.as_str()) && (!mount || capability.limits().mounts);
+        if recursive && found.kind == Kind::Directory && admitted {
+            if depth + 1 >= DEEPEST {
+                listing.truncated = true;
+            } else if let Some(inner) = open_child(handle, &name, &found) {
+                // What may not be read is left out, as `ls -R` does it.
+                match enter(capability, &child, &inner, below, recursive, depth + 1, cancel, listing) {
+                    Err(refusal) if refusal.code == crate::outcome::Code::Cancelled => return Err(refusal),
+                    _ => {}
+                }
+            }
+        }
+        below.truncate(length);
+    }
+    Ok(())
+}
+
+/// A child directory, if it is still the one that was seen and no kernel file system.
+fn open_child(parent: &OwnedFd, name: &[u8], seen: &Facts) -> Option<Arc<OwnedFd>> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let inner = openat(parent, name, flags, Mode::empty()).ok()?;
+    let found = facts::of_handle(&inner).ok()?;
+    let same = found.identity == seen.identity && found.mount == seen.mount;
+    (same && !facts::is_special_filesystem(&inner).ok()?).then(|| Arc::new(inner))
+}
+
+/// Where a child lies: in the root of its parent, unless it is a root itself.
+fn governing(capability: &Capability, parent: &Place, name: &[u8], found: &Facts) -> Place {
+    capability
+        .roots()
+        .iter()
+        .position(|root| root.is(found.identity, found.mount))
+        .map_or_else(|| parent.child(name), |root| Place { root, names: Vec::new() })
+}
+
+/// Visits every name below a directory, without entering links or other mounts. The visitor gets the
+/// names below the directory, and what is there; it stops the walk by an error.
+///
+/// # Errors
+/// The visitor's, the system's, and `Cancelled`. Deeper trees than [`DEEPEST`] are an error, because
+/// a check that stopped early would be none.
+pub fn visit(
+    handle: &OwnedFd, below: &mut Vec<u8>, depth: usize, cancel: &Cancel,
+    visitor: &mut dyn FnMut(&[u8], &Facts) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    if depth >= DEEPEST {
+        return Err(Refusal::new(crate::outcome::Code::TooLarge).with("deepest", DEEPEST as u64));
+    }
+    for name in names(handle)? {
+        cancel.check()?;
+        let found = facts::of_entry(handle, &name)?;
+        let length = below.len();
+        if length > 0 {
+            below.push(b'/');
+        }
+        below.extend_from_slice(&name);
+        visitor(below, &found)?;
+        if found.kind == Kind::Directory {
+            if let Some(inner) = open_child(handle, &name, &found) {
+                visit(&inner, below, depth + 1, cancel, visitor)?;
+            }
+        }
+        below.truncate(length);
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Effects: what happens through a handle that was admitted. No function here looks a path up.
+
+pub mod attributes;
+pub mod edit;
+pub mod install;
+pub mod list;
+pub mod read;
+pub mod relocate;
+pub mod remove;
+pub mod write;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use crate::outcome::{Code, Refusal};
+
+/// How far an effect came, for the receipt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// Nothing was changed.
+    #[default]
+    None,
+    /// All of it.
+    Done,
+    /// Something was changed, and the call failed.
+    Partial,
+}
+
+impl Extent {
+    /// The word used in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Done => "done",
+            Self::Partial => "partial",
+        }
+    }
+}
+
+/// What an effect tells the receipt, also when it failed.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// How far it came.
+    pub extent: Extent,
+    /// Bytes read or written.
+    pub bytes: Option<u64>,
+    /// The version that was there.
+    pub version_before: Option<String>,
+    /// The version that is there now.
+    pub version_after: Option<String>,
+    /// What could not be assured.
+    pub gaps: Vec<&'static str>,
+}
+
+/// A request to stop, shared with the caller.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the work to stop at its next safe point.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// `Cancelled`, once it was asked for.
+    pub fn check(&self) -> Result<(), Refusal> {
+        if self.0.load(Ordering::Relaxed) {
+            return Err(Code::Cancelled.into());
+        }
+        Ok(())
+    }
+}

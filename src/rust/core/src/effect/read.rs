@@ -1,0 +1,216 @@
+//! Reading a text file through its admitted handle.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+
+use super::{Cancel, Report};
+use crate::facts::Facts;
+use crate::limits::Limits;
+use crate::outcome::{Code, Refusal};
+use crate::version;
+
+/// Bytes of text when nothing is said: what a model reads with profit.
+pub const DEFAULT_BYTES: u64 = 50 * 1024;
+
+/// Between two looks at the cancel flag.
+const STEP: u64 = 8 << 20;
+
+/// From this size on, hashing gets a thread of its own beside the other passes over the bytes.
+const PARALLEL: usize = 1 << 20;
+
+/// How much text is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// [`DEFAULT_BYTES`].
+    Default,
+    /// As much as the capability reads.
+    Capability,
+    /// This many bytes.
+    Bytes(u64),
+}
+
+/// The text of a file, or of some of its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// The text, byte-exact.
+    pub text: String,
+    /// The file's path below its root, escaped for showing.
+    pub path: String,
+    /// Bytes of `text`.
+    pub bytes: u64,
+    /// Lines of `text`; a last line without a newline counts.
+    pub lines: u64,
+    /// Bytes of the whole file.
+    pub total_bytes: u64,
+    /// Lines of the whole file.
+    pub total_lines: u64,
+    /// The number of the first line of `text`, from 1.
+    pub first_line: u64,
+    /// Whether the limit cut the text short of what was asked for.
+    pub truncated: bool,
+    /// The version of the whole file.
+    pub version: String,
+}
+
+/// All bytes of a file, at most `most`.
+///
+/// # Errors
+/// `TooLarge` before anything is allocated, `ReadFailed`, `Cancelled`.
+pub fn bytes(handle: OwnedFd, facts: &Facts, most: u64, cancel: &Cancel) -> Result<Vec<u8>, Refusal> {
+    let too_large =
+        |size: u64| Refusal::new(Code::TooLarge).with("size", size).with("limit", most);
+    if facts.size > most {
+        return Err(too_large(facts.size));
+    }
+    let failed = |error: std::io::Error| Refusal::new(Code::ReadFailed).with("errno", error.raw_os_error());
+    let capacity = usize::try_from(facts.size).map_err(|_| too_large(facts.size))?;
+    let mut content = Vec::new();
+    // One byte more, so that the end is seen without growing.
+    content.try_reserve_exact(capacity + 1).map_err(|_| {
+        Refusal::new(Code::ReadFailed).say("There is not enough memory for the file.").with("size", facts.size)
+    })?;
+    let mut file = File::from(handle);
+    loop {
+        cancel.check()?;
+        let before = content.len();
+        // The file may grow while it is read; the bound holds all the same.
+        let left = (most + 1).saturating_sub(before as u64).min(STEP);
+        let read = (&mut file).take(left).read_to_end(&mut content).map_err(failed)?;
+        if content.len() as u64 > most {
+            return Err(too_large(content.len() as u64));
+        }
+        if (read as u64) < left {
+            return Ok(content);
+        }
+    }
+}
+
+/// Reads text.
+///
+/// # Errors
+/// Those of [`bytes`], and `NotText`.
+pub fn text(
+    handle: OwnedFd, facts: &Facts, path: String, lines: Option<(u64, u64)>, limit: Limit, limits: &Limits,
+    cancel: &Cancel, report: &mut Report,
+) -> Result<Text, Refusal> {
+    let content = bytes(handle, facts, limits.read_bytes, cancel)?;
+    let total_bytes = content.len() as u64;
+    let (version, checked) = if content.len() >= PARALLEL {
+        std::thread::scope(|scope| {
+            let hashing = scope.spawn(|| version::of(&content));
+            let checked = check(&content);
+            // A panic of the other thread is ours.
+            (hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), checked)
+        })
+    } else {
+        (version::of(&content), check(&content))
+    };
+    report.version_before = Some(version.clone());
+    let total_lines = checked?;
+    cancel.check()?;
+
+    let (start, asked_end, first_line) = match lines {
+        None => (0, content.len(), 1),
+        Some((first, last)) => {
+            let (start, end) = line_range(&content, first, last);
+            (start, end, first)
+        }
+    };
+    let most = match limit {
+        Limit::Default => DEFAULT_BYTES,
+        Limit::Capability => limits.read_bytes,
+        Limit::Bytes(bytes) => bytes.min(limits.read_bytes),
+    };
+    let text = String::from_utf8(content).map_err(|_| Code::NotText)?;
+    let mut end = asked_end;
+    if (asked_end - start) as u64 > most {
+        end = start + usize::try_from(most).unwrap_or(usize::MAX);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+    }
+    let text = if start == 0 && end == text.len() { text } else { text[start..end].to_owned() };
+    let count = if end - start == usize::try_from(total_bytes).unwrap_or(usize::MAX) {
+        total_lines
+    } else {
+        count_lines(text.as_bytes())
+    };
+    report.bytes = Some(text.len() as u64);
+    Ok(Text {
+        bytes: text.len() as u64,
+        lines: count,
+        path,
+        total_bytes,
+        total_lines,
+        first_line,
+        truncated: end < asked_end,
+        version,
+        text,
+    })
+}
+
+/// The number of lines of what is text, or where it stops to be.
+pub fn check(content: &[u8]) -> Result<u64, Refusal> {
+    if simdutf8::basic::from_utf8(content).is_err() {
+        let at = simdutf8::compat::from_utf8(content).map_or_else(|error| error.valid_up_to(), |_| 0);
+        return Err(Refusal::new(Code::NotText).with("reason", "invalid UTF-8").with("offset", at as u64));
+    }
+    // R's strings end at a NUL byte.
+    if let Some(at) = memchr::memchr(0, content) {
+        return Err(Refusal::new(Code::NotText).with("reason", "NUL byte").with("offset", at as u64));
+    }
+    Ok(count_lines(content))
+}
+
+fn count_lines(content: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', content).count() as u64;
+    ends + u64::from(content.last().is_some_and(|byte| *byte != b'\n'))
+}
+
+/// Where lines `first` to `last` (from 1, both included) lie.
+fn line_range(content: &[u8], first: u64, last: u64) -> (usize, usize) {
+    let (mut start, mut end) = if first <= 1 { (Some(0), content.len()) } else { (None, content.len()) };
+    let mut line = 1;
+    for at in memchr::memchr_iter(b'\n', content) {
+        if line == last {
+            end = at + 1;
+            break;
+        }
+        line += 1;
+        if line == first {
+            start = Some(at + 1);
+        }
+    }
+    let start = start.unwrap_or(content.len());
+    (start, end.max(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ranges() {
+        let content = b"one\ntwo\nthree";
+        for (first, last, expected) in [
+            (1, 1, "one\n"),
+            (1, 2, "one\ntwo\n"),
+            (2, 2, "two\n"),
+            (3, 3, "three"),
+            (3, 9, "three"),
+            (4, 9, ""),
+            (1, u64::MAX, "one\ntwo\nthree"),
+        ] {
+            let (start, end) = line_range(content, first, last);
+            assert_eq!(std::str::from_utf8(&content[start..end]), Ok(expected), "{first}-{last}");
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_with_and_without_a_last_newline() {
+        for (content, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
+            assert_eq!(count_lines(content.as_bytes()), lines, "{content:?}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Moving an entry: one rename, between two admitted directories.
+
+use rustix::fs::{openat, renameat, renameat_with, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::install::Entry;
+use super::{list, Cancel, Extent, Report};
+use crate::capability::Capability;
+use crate::carve_out::{Effect, Leaf};
+use crate::facts::{self, Facts, Kind};
+use crate::outcome::{Code, Refusal};
+
+/// One side of a move.
+pub struct Side {
+    /// The root.
+    pub root: usize,
+    /// The entry's names below the root.
+    pub names: Vec<u8>,
+    /// The entry.
+    pub entry: Entry,
+}
+
+/// What was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Where it was, below its root, escaped for showing.
+    pub from: String,
+    /// Where it is, below its root, escaped for showing.
+    pub to: String,
+    /// What it is.
+    pub kind: &'static str,
+    /// Whether something that was there is gone.
+    pub replaced: bool,
+}
+
+/// Moves.
+///
+/// # Errors
+/// `NotFound`, `AlreadyExists`, `CarveOut` for something inside a directory, `CrossDevice`,
+/// `Contended`, or the system's.
+pub fn relocate(
+    capability: &Capability, from: &Side, to: &Side, overwrite: bool, cancel: &Cancel, report: &mut Report,
+) -> Result<Moved, Refusal> {
+    let Some(source) = &from.entry.facts else { return Err(Code::NotFound.into()) };
+    if to.entry.facts.is_some() && !overwrite {
+        return Err(Code::AlreadyExists.into());
+    }
+    let leaf = if source.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
+    carve_outs(capability, to.root, &to.names, leaf)?;
+    if source.kind == Kind::Directory {
+        inside(capability, from, to, source, cancel)?;
+    }
+    cancel.check()?;
+    if facts::of_entry(&from.entry.parent, &from.entry.name)?.identity != source.identity {
+        return Err(Code::Contended.into());
+    }
+    let (at, name) = (&from.entry.parent, from.entry.name.as_slice());
+    let (onto, new) = (&to.entry.parent, to.entry.name.as_slice());
+    let renamed = if overwrite {
+        renameat(at, name, onto, new)
+    } else {
+        match renameat_with(at, name, onto, new, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL) if starts_inside(&from.names, &to.names) && from.root == to.root => Err(Errno::INVAL),
+            // No such rename here; an entry that appears now would be replaced, so look once more.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                report.gaps.push("rename_without_noreplace");
+                match facts::of_entry(onto, new) {
+                    Err(Errno::NOENT) => renameat(at, name, onto, new),
+                    Ok(_) => Err(Errno::EXIST),
+                    Err(errno) => Err(errno),
+                }
+            }
+            other => other,
+        }
+    };
+    match renamed {
+        Ok(()) => report.extent = Extent::Partial,
+        Err(Errno::EXIST) if !overwrite => return Err(Code::Contended.into()),
+        Err(Errno::INVAL) => {
+            return Err(Refusal::new(Code::InvalidPath).say("A directory cannot be moved into itself."));
+        }
+        Err(Errno::EXIST) => return Err(Code::NotEmpty.into()),
+        Err(errno) => return Err(errno.into()),
+    }
+    if !facts::of_entry(onto, new).is_ok_and(|found| found.identity == source.identity) {
+        return Err(Code::Contended.into());
+    }
+    report.extent = Extent::Done;
+    let replaced = to.entry.facts.as_ref().is_some_and(|old| old.identity != source.identity);
+    Ok(Moved {
+        from: crate::escape::display(&from.names),
+        to: crate::escape::display(&to.names),
+        kind: source.kind.as_str(),
+        replaced,
+    })
+}
+
+fn starts_inside(from: &[u8], to: &[u8]) -> bool {
+    to.strip_prefix(from).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+fn carve_outs(capability: &Capability, root: usize, names: &[u8], leaf: Leaf) -> Result<(), Refusal> {
+    for effect in [Effect::Deny, Effect::Protect] {
+        if let Some(rule) = capability.roots()[root].covering(effect, names, leaf) {
+            return Err(Refusal::new(Code::CarveOut)
+                .with("rule", format!("{}: {rule}", effect.as_str()))
+                .with("carve_out", effect.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// A directory takes along what it holds: nothing in it may be carved out, neither where it is nor
+/// where it goes, and no root of ours may lie in it.
+fn inside(capability: &Capability, from: &Side, to: &Side, source: &Facts, cancel: &Cancel) -> Result<(), Refusal> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = openat(&from.entry.parent, from.entry.name.as_slice(), flags, Mode::empty())?;
+    if facts::of_handle(&handle)?.identity != source.identity {
+        return Err(Code::Contended.into());
+    }
+    let mut seen = 0_u64;
+    let most = capability.limits().entries;
+    list::visit(&handle, &mut Vec::new(), 0, cancel, &mut |below, found| {
+        seen += 1;
+        if seen > most {
+            return Err(Refusal::new(Code::TooLarge)
+                .say("The directory holds more entries than the capability's `entries`, so that they cannot all be checked.")
+                .with("limit", most));
+        }
+        if capability.roots().iter().any(|root| root.is(found.identity, found.mount)) {
+            return Err(Code::RootItself.into());
+        }
+        let leaf = if found.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
+        for side in [from, to] {
+            let mut names = side.names.clone();
+            names.push(b'/');
+            names.extend_from_slice(below);
+            carve_outs(capability, side.root, &names, leaf)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,84 @@
+//! Writing a whole file, or appending to one.
+
+use std::borrow::Cow;
+
+use super::install::{self, Basis, Entry};
+use super::{Cancel, Report};
+use crate::limits::Limits;
+use crate::outcome::{Code, Refusal};
+use crate::version;
+
+/// What a caller knows of the file it overwrites.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// There is none.
+    Absent,
+    /// It is in this version.
+    Version(String),
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The file's path below its root, escaped for showing.
+    pub path: String,
+    /// Bytes of the whole file now.
+    pub bytes: u64,
+    /// Whether the file is new.
+    pub created: bool,
+    /// The version of the content.
+    pub version: String,
+    /// Attributes of the old file that could not be kept.
+    pub lost: Vec<String>,
+}
+
+/// Writes.
+///
+/// # Errors
+/// `AlreadyExists` or `LostUpdate` when the file is not as expected, and those of
+/// [`install::install`].
+#[allow(clippy::too_many_arguments)]
+pub fn write(
+    entry: &Entry, path: String, content: &[u8], append: bool, expected: Option<&Expected>, limits: &Limits,
+    cancel: &Cancel, report: &mut Report,
+) -> Result<Written, Refusal> {
+    match (expected, &entry.facts) {
+        (Some(Expected::Absent), Some(_)) => return Err(Code::AlreadyExists.into()),
+        (Some(Expected::Version(_)), None) => {
+            return Err(Refusal::new(Code::LostUpdate).with("reason", "the file is gone"));
+        }
+        _ => {}
+    }
+    let needs_old = append || matches!(expected, Some(Expected::Version(_)));
+    let old = match install::open_old(entry) {
+        // A file that may be replaced but not read is replaced; its version stays unknown.
+        Err(refusal) if refusal.code == Code::PermissionDenied && !needs_old => None,
+        other => other?,
+    };
+    let mut basis = Basis::Any;
+    let mut whole = Cow::Borrowed(content);
+    if let (true, Some(old)) = (needs_old, &old) {
+        let before = install::old_content(old, limits, cancel)?;
+        let version = version::of(&before);
+        if let Some(Expected::Version(wanted)) = expected {
+            if *wanted != version {
+                return Err(Refusal::new(Code::LostUpdate).with("reason", "the file was changed"));
+            }
+        }
+        report.version_before = Some(version.clone());
+        basis = Basis::Version(version);
+        if append {
+            let mut joined = before;
+            joined.extend_from_slice(content);
+            whole = Cow::Owned(joined);
+        }
+    }
+    let installed = install::install(entry, old, &whole, &basis, limits, cancel, report)?;
+    Ok(Written {
+        path,
+        bytes: whole.len() as u64,
+        created: installed.created,
+        version: installed.version,
+        lost: installed.lost,
+    })
+}

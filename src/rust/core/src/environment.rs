@@ -1,0 +1,306 @@
+//! The environment of a capability's commands: built from nothing, entry by entry.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::{json, Value};
+
+use crate::misuse::Misuse;
+
+/// Where an entry's value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A value given in the open; it is shown and part of the digest.
+    Literal(String),
+    /// The value of the same name in this process, taken when the capability is made, never shown.
+    Inherit,
+}
+
+/// One entry as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The variable's name.
+    pub name: String,
+    /// Where its value comes from.
+    pub source: Source,
+}
+
+/// The identity that git finds in the private HOME.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    /// `user.name`.
+    pub name: String,
+    /// `user.email`.
+    pub email: String,
+    /// `safe.directory` entries.
+    pub safe: Vec<String>,
+}
+
+/// What a user asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EnvironmentSpec {
+    /// Entries beside the minimal set, or instead of one of its values.
+    pub entries: Vec<Entry>,
+    /// Whether every variable of this process is inherited: the named opt-in.
+    pub inherit_all: bool,
+    /// Loader and start-up hooks that are meant.
+    pub hooks: Vec<String>,
+    /// The identity for git.
+    pub git: Option<Git>,
+}
+
+/// The kind of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Part of the minimal set, with a fixed value.
+    Minimal,
+    /// A directory of the capability's own, made when commands run.
+    Private,
+    /// A value given in the open.
+    Literal,
+    /// A value of this process, by name.
+    Inherited,
+}
+
+impl Kind {
+    /// The word used in print and receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Minimal => "minimal",
+            Self::Private => "private",
+            Self::Literal => "literal",
+            Self::Inherited => "inherited",
+        }
+    }
+}
+
+struct Held {
+    kind: Kind,
+    value: Vec<u8>,
+}
+
+/// The environment of a capability. It has no `Debug`: inherited values are not for showing.
+pub struct Environment {
+    entries: BTreeMap<String, Held>,
+    inherit_all: bool,
+    git: Option<Git>,
+}
+
+/// The minimal set: names and values. `TMPDIR` and `HOME` are private directories.
+///
+/// The three `R_*` entries point R's own start-up files at nothing, because a child R would read
+/// `~/.Renviron` again and have every key back.
+pub const MINIMAL: &[(&str, &str)] = &[
+    ("HOME", ""),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("R_ENVIRON_USER", "/dev/null"),
+    ("R_HISTFILE", "/dev/null"),
+    ("R_PROFILE_USER", "/dev/null"),
+    ("TERM", "dumb"),
+    ("TMPDIR", ""),
+    ("TZ", "UTC"),
+];
+
+const PRIVATE: &[&str] = &["HOME", "TMPDIR"];
+
+/// Variables through which a loader, a shell, git or an interpreter runs code at its start.
+const HOOKS: &[&str] = &[
+    "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "GIT_SSH_COMMAND", "GIT_SSH",
+    "GIT_ASKPASS", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_PROXY_COMMAND",
+    "R_PROFILE_USER", "R_ENVIRON_USER", "R_ENVIRON", "R_DEFAULT_PACKAGES", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME",
+    "NODE_OPTIONS", "NODE_PATH", "PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GCONV_PATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "RESOLV_HOST_CONF", "MAKEFLAGS", "ZDOTDIR",
+    "FPATH", "CDPATH", "GLOBIGNORE",
+];
+
+const HOOK_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "R_LIBS", "R_PROFILE", "GLIBC_TUNABLES"];
+
+/// Whether a variable of this name is a loader or start-up hook, in any case and with any
+/// surrounding blanks.
+#[must_use]
+pub fn is_hook(name: &str) -> bool {
+    let name = name.trim().to_ascii_uppercase();
+    HOOKS.contains(&name.as_str()) || HOOK_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+impl Environment {
+    /// Takes the values of inherited entries from this process, and checks every entry.
+    ///
+    /// # Errors
+    /// `environment`: a name that no shell accepts, a hook that was not named on purpose, a name
+    /// given twice, a value with a NUL byte, or an inherited name that is not set.
+    pub fn new(spec: &EnvironmentSpec) -> Result<Self, Misuse> {
+        let mut entries = BTreeMap::new();
+        if spec.inherit_all {
+            for (name, value) in std::env::vars_os() {
+                if let Some(name) = name.to_str() {
+                    let value = value.as_bytes().to_vec();
+                    entries.insert(name.to_owned(), Held { kind: Kind::Inherited, value });
+                }
+            }
+        } else {
+            for (name, value) in MINIMAL {
+                let kind = if PRIVATE.contains(name) { Kind::Private } else { Kind::Minimal };
+                entries.insert((*name).to_owned(), Held { kind, value: value.as_bytes().to_vec() });
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for entry in &spec.entries {
+            let name = entry.name.as_str();
+            check_name(name)?;
+            if !seen.insert(name) {
+                return Err(bad(name, format!("`{name}` is given twice; give each variable once.")));
+            }
+            if is_hook(name) && !spec.hooks.iter().any(|hook| hook == name) {
+                return Err(bad(name, format!(
+                    "`{name}` runs code when a program starts. If you mean it, say so: rho_environment({name} = ..., hooks = \"{name}\")."
+                )));
+            }
+            let held = match &entry.source {
+                Source::Literal(value) if value.contains('\0') => {
+                    return Err(bad(name, format!("The value of `{name}` holds a NUL byte; no environment can carry it.")));
+                }
+                Source::Literal(value) => Held { kind: Kind::Literal, value: value.clone().into_bytes() },
+                Source::Inherit => match std::env::var_os(name) {
+                    Some(value) => Held { kind: Kind::Inherited, value: value.as_bytes().to_vec() },
+                    None => {
+                        return Err(bad(name, format!(
+                            "`{name}` is not set in this R process, so it cannot be inherited. Set it first, or leave the entry out."
+                        )));
+                    }
+                },
+            };
+            entries.insert(name.to_owned(), held);
+        }
+        if let Some(git) = &spec.git {
+            let texts = [&git.name, &git.email].into_iter().chain(&git.safe);
+            if texts.into_iter().any(|text| text.chars().any(char::is_control)) {
+                return Err(bad("git", "git's name, email and safe directories must not hold control characters."));
+            }
+        }
+        Ok(Self { entries, inherit_all: spec.inherit_all, git: spec.git.clone() })
+    }
+
+    /// The same environment with only the named entries beside the minimal set.
+    ///
+    /// # Errors
+    /// `wider` when a name is not there.
+    pub fn narrow(&self, keep: &[String]) -> Result<Self, Misuse> {
+        if let Some(name) = keep.iter().find(|name| !self.entries.contains_key(*name)) {
+            return Err(Misuse::new("wider", format!("The capability's environment has no `{name}`; rho_narrow() only takes away."))
+                .with("name", name));
+        }
+        let entries = self
+            .entries
+            .iter()
+            .filter(|(name, held)| {
+                matches!(held.kind, Kind::Minimal | Kind::Private) || keep.contains(name)
+            })
+            .map(|(name, held)| (name.clone(), Held { kind: held.kind, value: held.value.clone() }))
+            .collect();
+        Ok(Self { entries, inherit_all: false, git: self.git.clone() })
+    }
+
+    /// Whether everything was inherited.
+    #[must_use]
+    pub const fn is_inherited(&self) -> bool {
+        self.inherit_all
+    }
+
+    /// Names and kinds, in the order of names.
+    pub fn names(&self) -> impl Iterator<Item = (&str, Kind)> {
+        self.entries.iter().map(|(name, held)| (name.as_str(), held.kind))
+    }
+
+    /// What print and digest may know: names, kinds, and the values of what was given in the open.
+    #[must_use]
+    pub fn describe(&self) -> Value {
+        self.entries
+            .iter()
+            .map(|(name, held)| {
+                let mut shown = json!({"name": name, "kind": held.kind.as_str()});
+                if matches!(held.kind, Kind::Literal | Kind::Minimal) {
+                    shown["value"] = String::from_utf8_lossy(&held.value).into();
+                }
+                shown
+            })
+            .collect()
+    }
+
+    /// The identity for git, as print and digest show it.
+    #[must_use]
+    pub fn describe_git(&self) -> Value {
+        self.git.as_ref().map_or(Value::Null, |git| json!({"name": git.name, "email": git.email, "safe": git.safe}))
+    }
+}
+
+fn bad(name: &str, message: impl std::fmt::Display) -> Misuse {
+    Misuse::new("environment", message).with("name", name)
+}
+
+fn check_name(name: &str) -> Result<(), Misuse> {
+    let mut bytes = name.bytes();
+    let starts = bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
+    if starts && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+        return Ok(());
+    }
+    Err(bad(name, format!(
+        "\"{}\" is no name of an environment variable: use letters, digits and `_`, not starting with a digit.",
+        crate::escape::display(name.as_bytes())
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literal(name: &str) -> EnvironmentSpec {
+        EnvironmentSpec {
+            entries: vec![Entry { name: name.to_owned(), source: Source::Literal("v".to_owned()) }],
+            ..EnvironmentSpec::default()
+        }
+    }
+
+    #[test]
+    fn the_minimal_set_and_nothing_else() {
+        let environment = Environment::new(&EnvironmentSpec::default()).unwrap();
+        let names: Vec<_> = environment.names().map(|(name, _)| name).collect();
+        assert_eq!(names, MINIMAL.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn hooks_are_refused_unless_named() {
+        for name in ["LD_PRELOAD", "ld_preload", "BASH_ENV", "GIT_CONFIG_COUNT", "R_LIBS", "R_LIBS_USER", "DYLD_X", "NODE_OPTIONS"] {
+            assert_eq!(Environment::new(&literal(name)).err().map(|misuse| misuse.kind), Some("environment"), "{name}");
+            let meant = EnvironmentSpec { hooks: vec![name.to_owned()], ..literal(name) };
+            assert!(Environment::new(&meant).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_no_shell_accepts_are_refused() {
+        for name in ["", "1A", "A B", " LD_PRELOAD", "A=B", "A\0", "\u{e4}"] {
+            assert!(Environment::new(&literal(name)).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_whose_name_looks_secret_is_delivered() {
+        let environment = Environment::new(&literal("MY_API_KEY")).unwrap();
+        assert!(environment.names().any(|(name, kind)| name == "MY_API_KEY" && kind == Kind::Literal));
+    }
+
+    #[test]
+    fn inherited_values_are_not_described() {
+        let spec = EnvironmentSpec {
+            entries: vec![Entry { name: "CARGO_MANIFEST_DIR".to_owned(), source: Source::Inherit }],
+            ..EnvironmentSpec::default()
+        };
+        let shown = Environment::new(&spec).unwrap().describe().to_string();
+        assert!(!shown.contains(env!("CARGO_MANIFEST_DIR")));
+        assert!(shown.contains("CARGO_MANIFEST_DIR"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Showing bytes that nobody vouched for: names and paths as they stand in messages and receipts.
+
+use std::fmt::Write as _;
+
+/// The text of `bytes` in which everything that could mislead a reader is escaped: control
+/// characters, bidirectional and invisible format characters, line and paragraph separators,
+/// backslashes, and bytes that are no UTF-8 (`\xNN`).
+///
+/// The result is one line; different inputs give different results.
+///
+/// ```
+/// assert_eq!(rhocap_core::escape::display(b"a\nb"), "a\\nb");
+/// assert_eq!(rhocap_core::escape::display("a\u{202e}b".as_bytes()), "a\\u{202e}b");
+/// ```
+#[must_use]
+pub fn display(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\r' => out.push_str("\\r"),
+                '\t' => out.push_str("\\t"),
+                ' '..='~' => out.push(character),
+                _ if is_misleading(character) => {
+                    let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+                }
+                _ => out.push(character),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+/// Whether a character is invisible or changes how its neighbours are shown.
+///
+/// Unicode's Default_Ignorable_Code_Point property, the bidirectional controls, the separators
+/// U+2028 and U+2029, and all controls (C0, DEL, C1).
+#[must_use]
+pub fn is_misleading(character: char) -> bool {
+    character.is_control() || is_ignorable(character) || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// Unicode's `Default_Ignorable_Code_Point` (DerivedCoreProperties, Unicode 16), which includes the
+/// bidirectional controls.
+#[must_use]
+pub const fn is_ignorable(character: char) -> bool {
+    matches!(character,
+        '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::display;
+
+    #[test]
+    fn one_line_and_no_control_remains() {
+        for (bytes, shown) in [
+            (&b"plain"[..], "plain"),
+            (b"", ""),
+            (b"tab\there", "tab\\there"),
+            (b"esc\x1b[31m", "esc\\u{1b}[31m"),
+            ("c1\u{9b}x".as_bytes(), "c1\\u{9b}x"),
+            ("sep\u{2028}x".as_bytes(), "sep\\u{2028}x"),
+            ("zero\u{200b}width".as_bytes(), "zero\\u{200b}width"),
+            (b"bad\xff\xfe", "bad\\xff\\xfe"),
+            (b"back\\slash", "back\\\\slash"),
+            ("gr\u{fc}n".as_bytes(), "gr\u{fc}n"),
+        ] {
+            assert_eq!(display(bytes), shown);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What this host can enforce, for people who choose a policy.
+
+use serde_json::{json, Value};
+
+/// A report of what the kernel offers and what this version of rhocap makes of it.
+#[must_use]
+pub fn host_report() -> Value {
+    json!({
+        "system": std::env::consts::OS,
+        "architecture": std::env::consts::ARCH,
+        "kernel": kernel(),
+        "openat2": openat2(),
+        "mount_ids": mount_ids(),
+        "exchange": exchange(),
+        "landlock": landlock(),
+        "user_namespaces": user_namespaces(),
+        "seccomp": std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").is_ok(),
+        "processes": ["none", "unrestricted"],
+        "not_yet": ["confined", "mirai"],
+    })
+}
+
+fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+#[cfg(target_os = "linux")]
+fn openat2() -> bool {
+    use rustix::fs::{openat2, Mode, OFlags, ResolveFlags, CWD};
+    openat2(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_MAGICLINKS).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn openat2() -> bool {
+    false
+}
+
+fn mount_ids() -> bool {
+    cfg!(target_os = "linux")
+        && rustix::fs::open("/", rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
+            .is_ok_and(|root| crate::facts::of_handle(root).is_ok())
+}
+
+/// Whether two names can be exchanged in one step, in the directory for temporary files.
+fn exchange() -> Option<bool> {
+    let place = std::env::temp_dir();
+    let name = |part: &str| place.join(format!("{}{part}-{}", crate::effect::install::TEMPORARY_PREFIX, crate::random::hex(8)));
+    let (one, other) = (name("a"), name("b"));
+    let made = std::fs::write(&one, b"").and_then(|()| std::fs::write(&other, b""));
+    let answer = made.ok().map(|()| {
+        rustix::fs::renameat_with(rustix::fs::CWD, &one, rustix::fs::CWD, &other, rustix::fs::RenameFlags::EXCHANGE).is_ok()
+    });
+    let _ = std::fs::remove_file(&one);
+    let _ = std::fs::remove_file(&other);
+    answer
+}
+
+/// Whether Landlock is among the active security modules. Its version is asked for when it is used.
+fn landlock() -> Option<bool> {
+    let modules = std::fs::read_to_string("/sys/kernel/security/lsm").ok()?;
+    Some(modules.split(',').any(|module| module.trim() == "landlock"))
+}
+
+/// How many user namespaces the system allows; 0 is none.
+fn user_namespaces() -> Option<u64> {
+    std::fs::read_to_string("/proc/sys/user/max_user_namespaces").ok()?.trim().parse().ok()
+}

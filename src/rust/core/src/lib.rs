@@ -1,0 +1,25 @@
+//! The rules of rhocap: capabilities, admission, file effects and receipts.
+//!
+//! A [`capability::Capability`] says what its holder may do. A [`verb::Request`] is admitted by it before
+//! anything happens, takes effect through the handle that was admitted, and leaves one
+//! [`receipt::Receipt`]. Nothing here knows of R.
+
+pub mod admission;
+pub mod capability;
+pub mod carve_out;
+pub mod effect;
+pub mod environment;
+pub mod escape;
+pub mod facts;
+pub mod host;
+pub mod limits;
+pub mod misuse;
+pub mod outcome;
+pub mod path;
+pub mod policy;
+mod random;
+pub mod receipt;
+pub mod resolve;
+pub mod root;
+pub mod verb;
+pub mod version;

@@ -1,0 +1,88 @@
+//! Bounds on what one call may take.
+
+use serde::Serialize;
+
+use crate::misuse::Misuse;
+
+/// Bounds on one call. Times are seconds, sizes bytes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Limits {
+    /// Longest run of a command.
+    pub timeout: f64,
+    /// Time between the request to end and the kill.
+    pub grace: f64,
+    /// Most bytes of a command's output that are kept.
+    pub output_bytes: u64,
+    /// Largest file that is read.
+    pub read_bytes: u64,
+    /// Whether symbolic links are followed, inside the roots.
+    pub symlinks: bool,
+    /// Whether mounts inside a root are entered.
+    pub mounts: bool,
+    /// Whether files with several names may be written.
+    pub hard_links: bool,
+    /// Whether a write waits until file and directory are on stable storage.
+    pub fsync: bool,
+    /// Most entries of one listing.
+    pub entries: u64,
+    /// The shell of commands, an absolute path.
+    pub shell: String,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: 600.0,
+            grace: 2.0,
+            output_bytes: 1 << 20,
+            read_bytes: 1 << 28,
+            symlinks: true,
+            mounts: false,
+            hard_links: false,
+            fsync: true,
+            entries: 100_000,
+            shell: "/bin/bash".to_owned(),
+        }
+    }
+}
+
+impl Limits {
+    /// Checks what a type cannot say.
+    ///
+    /// # Errors
+    /// `limit` for a time that is not finite and positive, or a shell that is no absolute path.
+    pub fn check(&self) -> Result<(), Misuse> {
+        let time = |name: &'static str, seconds: f64, least: f64| {
+            if seconds.is_finite() && seconds >= least {
+                return Ok(());
+            }
+            Err(Misuse::new("limit", format!("`{name}` must be a finite number of seconds, at least {least}."))
+                .with("limit", name))
+        };
+        time("timeout", self.timeout, 0.001)?;
+        time("grace", self.grace, 0.0)?;
+        if !self.shell.starts_with('/') || self.shell.contains('\0') {
+            return Err(Misuse::new("limit", "`shell` must be an absolute path, such as \"/bin/bash\".")
+                .with("limit", "shell"));
+        }
+        Ok(())
+    }
+
+    /// The name of the first bound in which `self` allows more than `outer`, if there is one.
+    #[must_use]
+    pub fn wider_than(&self, outer: &Self) -> Option<&'static str> {
+        [
+            ("timeout", self.timeout > outer.timeout),
+            ("grace", self.grace > outer.grace),
+            ("output_bytes", self.output_bytes > outer.output_bytes),
+            ("read_bytes", self.read_bytes > outer.read_bytes),
+            ("symlinks", self.symlinks && !outer.symlinks),
+            ("mounts", self.mounts && !outer.mounts),
+            ("hard_links", self.hard_links && !outer.hard_links),
+            ("entries", self.entries > outer.entries),
+            ("shell", self.shell != outer.shell),
+        ]
+        .into_iter()
+        .find_map(|(name, wider)| wider.then_some(name))
+    }
+}

@@ -1,0 +1,74 @@
+//! The session's receipts, the newest 100,000, in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::{Receipt, Record};
+
+/// How many receipts are held; older ones go first.
+pub const MOST: usize = 100_000;
+
+/// The receipts of this process.
+pub struct Log(Mutex<Held>);
+
+struct Held {
+    receipts: VecDeque<Arc<Receipt>>,
+    made: u64,
+    last: String,
+}
+
+/// The one log of this process.
+pub fn log() -> &'static Log {
+    static LOG: OnceLock<Log> = OnceLock::new();
+    LOG.get_or_init(|| Log(Mutex::new(Held { receipts: VecDeque::new(), made: 0, last: String::new() })))
+}
+
+impl Log {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // A panic while a receipt was written leaves the ones before it whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a record its place and keeps it.
+    pub fn append(&self, mut record: Record<'_>) -> Arc<Receipt> {
+        let mut held = self.held();
+        held.made += 1;
+        record.seq = held.made;
+        record.previous.clone_from(&held.last);
+        let json = serde_json::to_string(&record).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+        let digest = blake3::hash(json.as_bytes()).to_hex()[..32].to_owned();
+        held.last.clone_from(&digest);
+        let receipt = Arc::new(Receipt { seq: record.seq, json, digest });
+        if held.receipts.len() == MOST {
+            held.receipts.pop_front();
+        }
+        held.receipts.push_back(Arc::clone(&receipt));
+        receipt
+    }
+
+    /// How many receipts are held.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.held().receipts.len()
+    }
+
+    /// Whether there is none yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many receipts were made, held or not.
+    #[must_use]
+    pub fn made(&self) -> u64 {
+        self.held().made
+    }
+
+    /// The newest `most` receipts, oldest first.
+    #[must_use]
+    pub fn recent(&self, most: usize) -> Vec<Arc<Receipt>> {
+        let held = self.held();
+        let skip = held.receipts.len().saturating_sub(most);
+        held.receipts.iter().skip(skip).cloned().collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! One receipt: what was asked, what was decided, and what enforced it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::resolve::Resolver;
+
+/// A finished receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its place in the session, from 1.
+    pub seq: u64,
+    /// The receipt as one JSON object.
+    pub json: String,
+    /// BLAKE3 of `json`, which the next receipt holds.
+    pub digest: String,
+}
+
+/// Where an admitted object lies.
+#[derive(Debug, Clone, Serialize)]
+pub struct Resolved {
+    /// The index of the root in the capability's order.
+    pub root: usize,
+    /// The path below the root, escaped.
+    pub path: String,
+    /// The object's device, or its directory's when it did not exist.
+    pub device: u64,
+    /// The object's inode; none when it did not exist.
+    pub inode: Option<u64>,
+    /// How many names the object has; none when it did not exist.
+    pub links: Option<u64>,
+    /// How many symbolic links were followed.
+    pub symlinks: u32,
+}
+
+/// What enforced the decision, and what that does not cover.
+#[derive(Debug, Clone, Serialize)]
+pub struct EnforcedBy {
+    /// `admission` where rhocap checked the call in this process, `none` where nothing did.
+    pub mechanism: &'static str,
+    /// What resolved the path.
+    pub resolver: Option<Resolver>,
+    /// What could not be assured.
+    pub gaps: Vec<&'static str>,
+}
+
+/// One name of the environment, with its kind.
+#[derive(Debug, Clone, Serialize)]
+pub struct EnvironmentName<'a> {
+    /// The variable.
+    pub name: &'a str,
+    /// Where its value comes from.
+    pub kind: &'static str,
+}
+
+/// What a receipt says, before it has a place in the session.
+#[derive(Debug, Serialize)]
+pub struct Record<'a> {
+    /// The schema.
+    pub schema: &'static str,
+    /// A random name.
+    pub id: String,
+    /// The place in the session, from 1.
+    pub seq: u64,
+    /// When the call ended, UTC.
+    pub time: String,
+    /// The verb or tool.
+    pub tool: &'a str,
+    /// Who asked: `user` or `model`.
+    pub principal: &'static str,
+    /// The capability's digest.
+    pub capability: &'a str,
+    /// Where the call ran.
+    pub placement: String,
+    /// What was asked, escaped; no content.
+    pub request: &'a Value,
+    /// What was admitted.
+    pub resolved: Option<Resolved>,
+    /// The destination of a move.
+    pub resolved_to: Option<Resolved>,
+    /// `allowed`, `denied`, or `undecided` when it failed before there was anything to decide.
+    pub decision: &'static str,
+    /// `ok`, `denied` or `failed`.
+    pub outcome: &'static str,
+    /// Why there is no result.
+    pub code: Option<&'static str>,
+    /// The same as a sentence.
+    pub message: Option<&'a str>,
+    /// `admit` or `effect`: how far the call came. None when it succeeded.
+    pub stage: Option<&'static str>,
+    /// `none`, `done` or `partial`.
+    pub effect: &'static str,
+    /// The carve-out or limit that decided.
+    pub rule: Option<String>,
+    /// What enforced the decision.
+    pub enforced_by: EnforcedBy,
+    /// Names and kinds of the environment, for commands.
+    pub environment: Vec<EnvironmentName<'a>>,
+    /// The keyed version of the content that was there.
+    pub version_before: Option<String>,
+    /// The keyed version of the content that is there now.
+    pub version_after: Option<String>,
+    /// Bytes read or written.
+    pub bytes: Option<u64>,
+    /// How long the call took, microseconds.
+    pub duration_us: u64,
+    /// The digest of the receipt before.
+    pub previous: String,
+}

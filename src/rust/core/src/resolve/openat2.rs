@@ -1,0 +1,94 @@
+//! The kernel's resolver, for plain paths: no `..`, no link, no other mount.
+
+use super::{Found, Refused, Start, Want};
+use crate::capability::Capability;
+
+/// Resolves a plain path, or says nothing when the walk must decide.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Result<Found, Refused>> {
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::sync::Arc;
+
+    use rustix::fs::{openat2, Mode, OFlags, ResolveFlags};
+    use rustix::io::Errno;
+
+    use super::{Judge, Object, Resolver};
+    use crate::facts::{self, Kind};
+    use crate::path::Component;
+
+    const FILE: OFlags =
+        OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+    const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    const BENEATH: ResolveFlags = ResolveFlags::BENEATH
+        .union(ResolveFlags::NO_SYMLINKS)
+        .union(ResolveFlags::NO_MAGICLINKS)
+        .union(ResolveFlags::NO_XDEV);
+
+    let root = &capability.roots()[start.root];
+    let mut names = Vec::with_capacity(64);
+    let mut parent_length = 0;
+    for (index, step) in start.steps.iter().enumerate() {
+        let Component::Name(name) = step else { return None };
+        if index > 0 {
+            parent_length = names.len();
+            names.push(b'/');
+        }
+        names.extend_from_slice(name);
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let judge = Judge { roots: capability.roots(), limits: capability.limits(), want, resolver: Resolver::Openat2 };
+    let open = |path: &[u8], flags: OFlags| openat2(&root.handle, path, flags, Mode::empty(), BENEATH);
+    let object = match want {
+        Want::File => {
+            let handle = open(&names, FILE).ok()?;
+            let found = facts::of_handle(&handle).ok()?;
+            if let Err(refused) = judge.file(root, &names, &found, &handle, start.directory) {
+                return Some(Err(refused));
+            }
+            Object::File { handle, facts: found }
+        }
+        Want::Directory => {
+            let handle = open(&names, DIRECTORY).ok()?;
+            let found = facts::of_handle(&handle).ok()?;
+            if let Err(refused) = judge.carve_outs(root, &names, crate::carve_out::Leaf::Directory) {
+                return Some(Err(refused));
+            }
+            Object::Directory { handle: Arc::new(handle), facts: found }
+        }
+        Want::Entry { .. } | Want::Name => {
+            let Some(Component::Name(name)) = start.steps.last() else { return None };
+            let parent: Arc<OwnedFd> = if parent_length == 0 {
+                Arc::clone(&root.handle)
+            } else {
+                Arc::new(open(&names[..parent_length], DIRECTORY).ok()?)
+            };
+            let found = match facts::of_entry(parent.as_fd(), name) {
+                Ok(found) if found.kind == Kind::Symlink && want != Want::Name => return None,
+                Ok(found) => Some(found),
+                Err(Errno::NOENT) => {
+                    // The walk tells a missing file from a deleted root.
+                    if facts::of_handle(&root.handle).map_or(true, |root| root.links == 0) {
+                        return None;
+                    }
+                    None
+                }
+                Err(_) => return None,
+            };
+            if let Err(refused) = judge.entry(root, &names, found.as_ref(), &parent, start.directory) {
+                return Some(Err(refused));
+            }
+            Object::Entry { parent, missing: Vec::new(), name: name.clone(), facts: found }
+        }
+    };
+    Some(Ok(Found { root: start.root, names, links: 0, resolver: Resolver::Openat2, object }))
+}
+
+/// Resolves a plain path, or says nothing when the walk must decide.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub const fn resolve(_: &Capability, _: &Start, _: Want) -> Option<Result<Found, Refused>> {
+    None
+}

@@ -1,0 +1,180 @@
+//! The roots of a capability: directories that were there when it was made, each held open.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use serde::Serialize;
+
+use crate::carve_out::{CarveOuts, Effect, Leaf};
+use crate::escape::display;
+use crate::facts::{self, Facts, Identity, Kind};
+use crate::misuse::Misuse;
+use crate::path;
+
+/// What may be done below a root. Writing includes reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RootAccess {
+    /// Reading.
+    Read,
+    /// Reading and writing.
+    Write,
+}
+
+/// Who named a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The user; carve-outs apply.
+    User,
+    /// A library that R needs; carve-outs do not apply.
+    Library,
+}
+
+/// Carve-outs as they apply to one root: its own, or those of a root above it, whose patterns see
+/// the longer path.
+#[derive(Clone)]
+pub struct Anchor {
+    /// From the directory of the rules down to the root; empty for its own.
+    pub prefix: Vec<Vec<u8>>,
+    /// The rules.
+    pub rules: Arc<CarveOuts>,
+}
+
+/// A directory held open, with what may be done below it.
+pub struct Root {
+    /// The directory as it was named; other spellings of the same directory follow.
+    pub declared: Vec<Vec<Vec<u8>>>,
+    /// The directory's names without links, when the capability was made.
+    pub canonical: Vec<Vec<u8>>,
+    /// What may be done below it.
+    pub access: RootAccess,
+    /// Who named it.
+    pub origin: Origin,
+    /// Which directory it is, on which mount.
+    pub facts: Facts,
+    /// The descriptor. Never a path: what is renamed or replaced later does not matter.
+    pub handle: Arc<OwnedFd>,
+    /// Carve-outs, this root's own first.
+    pub anchors: Vec<Anchor>,
+    /// Whether another root lies below this one.
+    pub has_inner: bool,
+}
+
+/// A directory that could be opened, before it is a root.
+pub struct Opened {
+    /// The names as given.
+    pub declared: Vec<Vec<u8>>,
+    /// The names without links.
+    pub canonical: Vec<Vec<u8>>,
+    /// Which directory it is.
+    pub facts: Facts,
+    /// The descriptor.
+    pub handle: Arc<OwnedFd>,
+}
+
+/// Opens a directory that a user named. This is the one place where the ambient authority of the
+/// process is used; everything later starts at the descriptor.
+///
+/// # Errors
+/// `kind` for a path that is not absolute, holds `..` or NUL, is no directory, or lies on a kernel
+/// file system.
+pub fn open(kind: &'static str, given: &[u8]) -> Result<Opened, Misuse> {
+    let shown = display(given);
+    let bad = |why: &str| Misuse::new(kind, format!("\"{shown}\" {why}")).with("path", &shown);
+    let parsed = path::parse(given).map_err(|_| bad("is no path: it is empty or holds a NUL byte."))?;
+    if !parsed.absolute {
+        return Err(bad("is not absolute. Give the full path, for example with normalizePath()."));
+    }
+    let Some(declared) = path::names(given) else {
+        return Err(bad("holds `..`. Give the directory's own path, for example with normalizePath()."));
+    };
+    let text = std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(given));
+    let directory = Dir::open_ambient_dir(text, ambient_authority()).map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "does not exist. Create it first.".to_owned(),
+            std::io::ErrorKind::NotADirectory => "is not a directory.".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "may not be opened by this user.".to_owned(),
+            _ => format!("cannot be opened: {error}."),
+        };
+        bad(&why)
+    })?;
+    let handle: OwnedFd = directory.into_std_file().into();
+    let facts = facts::of_handle(&handle).map_err(|error| bad(&format!("cannot be examined: {error}.")))?;
+    if facts.kind != Kind::Directory {
+        return Err(bad("is not a directory."));
+    }
+    if facts::is_special_filesystem(&handle).map_err(|error| bad(&format!("cannot be examined: {error}.")))? {
+        return Err(bad("lies on a kernel file system such as proc or sysfs, where files are not stored data."));
+    }
+    let canonical = canonical_names(&handle, text).map_err(|error| bad(&format!("cannot be resolved: {error}.")))?;
+    Ok(Opened { declared, canonical, facts, handle: Arc::new(handle) })
+}
+
+#[cfg(target_os = "linux")]
+fn canonical_names(handle: &OwnedFd, _: &std::path::Path) -> Result<Vec<Vec<u8>>, std::io::Error> {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    // The kernel's own answer for the descriptor: no second lookup by path.
+    let link = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))?;
+    path::names(link.as_os_str().as_bytes()).ok_or_else(|| std::io::ErrorKind::InvalidInput.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn canonical_names(handle: &OwnedFd, given: &std::path::Path) -> Result<Vec<Vec<u8>>, std::io::Error> {
+    use std::os::unix::ffi::OsStrExt;
+    let found = std::fs::canonicalize(given)?;
+    let again = Dir::open_ambient_dir(&found, ambient_authority())?.into_std_file();
+    let (ours, theirs) = (facts::of_handle(handle)?, facts::of_handle(&again)?);
+    if ours.identity != theirs.identity {
+        return Err(std::io::Error::other("the directory was replaced while it was opened"));
+    }
+    path::names(found.as_os_str().as_bytes()).ok_or_else(|| std::io::ErrorKind::InvalidInput.into())
+}
+
+impl Root {
+    /// Whether this root is that directory, reached through the same mount.
+    #[must_use]
+    pub fn is(&self, identity: Identity, mount: u64) -> bool {
+        self.facts.identity == identity && self.facts.mount == mount
+    }
+
+    /// The carve-out that covers a path below the root.
+    #[must_use]
+    pub fn covering(&self, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
+        self.anchors.iter().find_map(|anchor| {
+            if anchor.prefix.is_empty() {
+                return anchor.rules.covering(effect, names, leaf);
+            }
+            let mut longer = path::join(&anchor.prefix);
+            if !names.is_empty() {
+                longer.push(b'/');
+                longer.extend_from_slice(names);
+            }
+            anchor.rules.covering(effect, &longer, if names.is_empty() { Leaf::Directory } else { leaf })
+        })
+    }
+
+    /// The carve-outs of roots above this one. Its own are compiled anew when it is kept.
+    #[must_use]
+    pub fn anchors_above(&self) -> Vec<Anchor> {
+        self.anchors.iter().filter(|anchor| !anchor.prefix.is_empty()).cloned().collect()
+    }
+
+    /// The names of `whole` below this root, if it lies there by one of the root's spellings.
+    #[must_use]
+    pub fn strip<'a, T>(&self, whole: &'a [T], same: impl Fn(&T, &[u8]) -> bool) -> Option<&'a [T]> {
+        let below = |spelling: &[Vec<u8>]| {
+            (whole.len() >= spelling.len() && spelling.iter().zip(whole).all(|(name, part)| same(part, name)))
+                .then(|| &whole[spelling.len()..])
+        };
+        // The longest spelling that fits leaves the fewest names.
+        self.declared
+            .iter()
+            .chain([&self.canonical])
+            .filter_map(|spelling| below(spelling))
+            .min_by_key(|rest| rest.len())
+    }
+}

@@ -1,0 +1,583 @@
+//! Verbs: a request is admitted, takes effect through the admitted handle, and leaves one receipt.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{json, Value as Json};
+
+use crate::admission::{self, admit};
+use crate::capability::Capability;
+use crate::effect::edit::{self, Replacement};
+use crate::effect::relocate::{self, Side};
+use crate::effect::{list, read, remove, write, Cancel, Report};
+use crate::escape::display;
+use crate::outcome::{Call, Code, Decision, Refusal};
+use crate::policy::Process;
+use crate::receipt::record::{EnforcedBy, EnvironmentName, Resolved};
+use crate::receipt::{log, Record, SCHEMA};
+use crate::resolve::{Found, Object, Refused, Resolver, Use, Want};
+
+pub use crate::admission::{Access, Admitted};
+pub use crate::effect::edit::Edited;
+pub use crate::effect::list::{ListEntry, Listing};
+pub use crate::effect::read::{Limit as ReadLimit, Text};
+pub use crate::effect::relocate::Moved;
+pub use crate::effect::remove::Removed;
+pub use crate::effect::write::{Expected, Written};
+
+/// From this size on, work runs on a thread of its own.
+const LONG: u64 = 4 << 20;
+
+/// Who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Principal {
+    /// The person or program that holds the capability.
+    User,
+    /// A language model, through a tool.
+    Model,
+}
+
+impl Principal {
+    /// The word used in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// By which verb or tool, and for whom.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The verb or tool: `rho_read`, `read`.
+    pub tool: String,
+    /// Who asked.
+    pub principal: Principal,
+}
+
+/// What a verb works on.
+#[derive(Debug)]
+pub enum Target {
+    /// A path, to be admitted now.
+    Path(Vec<u8>),
+    /// An object that was admitted before.
+    Admitted(Admitted),
+}
+
+impl Target {
+    fn shown(&self) -> String {
+        match self {
+            Self::Path(path) => display(path),
+            Self::Admitted(admitted) => display(&admitted.request),
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub enum Request {
+    /// Open, and keep for one later call.
+    Admit {
+        /// The path.
+        path: Vec<u8>,
+        /// For what.
+        access: Access,
+    },
+    /// Read text.
+    Read {
+        /// The file.
+        target: Target,
+        /// First and last line, from 1, both included.
+        lines: Option<(u64, u64)>,
+        /// How much text.
+        limit: ReadLimit,
+    },
+    /// Write a whole file.
+    Write {
+        /// The file.
+        target: Target,
+        /// The bytes.
+        content: Vec<u8>,
+        /// Whether they go to the end of what is there.
+        append: bool,
+        /// Whether missing directories are made.
+        create_parents: bool,
+        /// What must be there.
+        expected: Option<Expected>,
+    },
+    /// Replace exact text.
+    Edit {
+        /// The file.
+        target: Target,
+        /// The text to find.
+        old: Vec<u8>,
+        /// The text to put in its place.
+        new: Vec<u8>,
+        /// How often it must occur.
+        count: u64,
+        /// What must be there.
+        expected: Option<Expected>,
+    },
+    /// List a directory.
+    List {
+        /// The directory.
+        target: Target,
+        /// Whether directories below are listed too.
+        recursive: bool,
+    },
+    /// Move an entry.
+    Move {
+        /// The entry.
+        from: Target,
+        /// The new path.
+        to: Vec<u8>,
+        /// Whether something there is replaced.
+        overwrite: bool,
+    },
+    /// Remove a file, a link itself, or an empty directory.
+    Remove {
+        /// The entry.
+        target: Target,
+    },
+    /// Run a command. Refused or not available in this version.
+    Bash {
+        /// The command.
+        command: String,
+    },
+    /// A tool call whose arguments are not what its schema asks for.
+    Reject {
+        /// The arguments as they came.
+        arguments: Json,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+}
+
+/// What comes of a request.
+#[derive(Debug)]
+pub enum Value {
+    /// Of an admission.
+    Admitted(Admitted),
+    /// Of reading.
+    Text(Text),
+    /// Of writing.
+    Written(Written),
+    /// Of editing.
+    Edited(Edited),
+    /// Of listing.
+    Listing(Listing),
+    /// Of moving.
+    Moved(Moved),
+    /// Of removing.
+    Removed(Removed),
+}
+
+/// A call that is done, or still at work.
+#[derive(Debug)]
+pub enum Started {
+    /// Done.
+    Done(Call<Value>),
+    /// At work on a thread of its own.
+    Running(Job),
+}
+
+/// A call at work on a thread of its own.
+#[derive(Debug)]
+pub struct Job {
+    shared: Arc<(Mutex<Option<Call<Value>>>, Condvar)>,
+    cancel: Cancel,
+}
+
+impl Job {
+    /// Waits; whether the call is done.
+    #[must_use]
+    pub fn wait(&self, most: Duration) -> bool {
+        let (done, signal) = &*self.shared;
+        let done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        let (done, _) =
+            signal.wait_timeout_while(done, most, |done| done.is_none()).unwrap_or_else(PoisonError::into_inner);
+        done.is_some()
+    }
+
+    /// Asks the call to stop. Its outcome is `Cancelled`, unless it was done before.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// The call, once it is done; only once.
+    #[must_use]
+    pub fn take(&self) -> Option<Call<Value>> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Starts a call: admits here, and goes on here or, for long work, on a thread of its own.
+#[must_use]
+pub fn start(capability: &Arc<Capability>, request: Request, caller: Caller) -> Started {
+    let mut work = Work::admit(capability, request, caller, Use::Best);
+    if !work.is_long() {
+        return Started::Done(work.finish(&Cancel::default()));
+    }
+    let shared = Arc::new((Mutex::new(None), Condvar::new()));
+    let job = Job { shared: Arc::clone(&shared), cancel: Cancel::default() };
+    let cancel = job.cancel.clone();
+    let slot = Arc::new(Mutex::new(Some(work)));
+    let theirs = Arc::clone(&slot);
+    let spawned = std::thread::Builder::new().name("rhocap".to_owned()).spawn(move || {
+        let Some(mut work) = theirs.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let call = work.finish(&cancel);
+        *shared.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
+        shared.1.notify_all();
+    });
+    if spawned.is_ok() {
+        return Started::Running(job);
+    }
+    // No thread to be had: the work is done here.
+    let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match work {
+        Some(mut work) => Started::Done(work.finish(&Cancel::default())),
+        None => Started::Running(job),
+    }
+}
+
+/// Runs a call to its end on this thread.
+#[must_use]
+pub fn run(capability: &Arc<Capability>, request: Request, caller: Caller, using: Use) -> Call<Value> {
+    Work::admit(capability, request, caller, using).finish(&Cancel::default())
+}
+
+/// What is left to do after admission.
+enum Plan {
+    Admit(Access),
+    Read { lines: Option<(u64, u64)>, limit: ReadLimit },
+    Write { content: Vec<u8>, append: bool, expected: Option<Expected> },
+    Edit { replacement: Replacement, expected: Option<Expected> },
+    List { recursive: bool },
+    Move { to: Option<Found>, overwrite: bool, directory: bool },
+    Remove,
+    Refused,
+}
+
+struct Work {
+    capability: Arc<Capability>,
+    caller: Caller,
+    started: Instant,
+    request: Json,
+    asked: Vec<u8>,
+    shown: String,
+    plan: Plan,
+    found: Option<Found>,
+    refused: Option<Refused>,
+    resolved: Option<Resolved>,
+    resolved_to: Option<Resolved>,
+    resolver: Option<Resolver>,
+    command: bool,
+}
+
+impl Work {
+    fn admit(capability: &Arc<Capability>, request: Request, caller: Caller, using: Use) -> Self {
+        let mut work = Self {
+            capability: Arc::clone(capability),
+            caller,
+            started: Instant::now(),
+            request: Json::Null,
+            asked: Vec::new(),
+            shown: String::new(),
+            plan: Plan::Refused,
+            found: None,
+            refused: None,
+            resolved: None,
+            resolved_to: None,
+            resolver: None,
+            command: false,
+        };
+        match request {
+            Request::Admit { path, access } => {
+                let target = Target::Path(path);
+                work.request = json!({"path": target.shown(), "access": access.as_str()});
+                work.take(target, access.want(), using);
+                work.plan = Plan::Admit(access);
+            }
+            Request::Read { target, lines, limit } => {
+                work.request = json!({"path": target.shown()});
+                if let Some((first, last)) = lines {
+                    work.request["lines"] = json!([first, last]);
+                }
+                if let ReadLimit::Bytes(bytes) = limit {
+                    work.request["limit"] = bytes.into();
+                }
+                work.take(target, Want::File, using);
+                work.plan = Plan::Read { lines, limit };
+            }
+            Request::Write { target, content, append, create_parents, expected } => {
+                work.request = json!({"path": target.shown(), "append": append, "create_parents": create_parents});
+                work.expects(expected.as_ref());
+                work.take(target, Want::Entry { create_parents }, using);
+                work.plan = Plan::Write { content, append, expected };
+            }
+            Request::Edit { target, old, new, count, expected } => {
+                work.request = json!({"path": target.shown(), "count": count});
+                work.expects(expected.as_ref());
+                work.take(target, Want::Entry { create_parents: false }, using);
+                work.plan = Plan::Edit { replacement: Replacement { old, new, count }, expected };
+            }
+            Request::List { target, recursive } => {
+                work.request = json!({"path": target.shown(), "recursive": recursive});
+                work.take(target, Want::Directory, using);
+                work.plan = Plan::List { recursive };
+            }
+            Request::Move { from, to, overwrite } => {
+                work.request = json!({"path": from.shown(), "to": display(&to), "overwrite": overwrite});
+                work.take(from, Want::Name, using);
+                let mut arrived = None;
+                if work.refused.is_none() {
+                    match admit(capability, &to, Want::Name, using) {
+                        Ok(found) => {
+                            work.resolved_to = Some(admission::resolved(capability, &found));
+                            arrived = Some(found);
+                        }
+                        Err(refused) => {
+                            work.shown = display(&to);
+                            work.resolver = refused.resolver;
+                            work.refused = Some(refused);
+                        }
+                    }
+                }
+                work.plan = Plan::Move { to: arrived, overwrite, directory: to.ends_with(b"/") };
+            }
+            Request::Remove { target } => {
+                work.request = json!({"path": target.shown()});
+                work.take(target, Want::Name, using);
+                work.plan = Plan::Remove;
+            }
+            Request::Bash { command } => {
+                work.request = json!({"command": display(command.as_bytes())});
+                work.command = true;
+                let code = if capability.process() == Process::None { Code::ProcessNone } else { Code::NotAvailable };
+                work.refused = Some(code.into());
+            }
+            Request::Reject { arguments, message } => {
+                work.request = json!({"arguments": escape_json(&arguments)});
+                work.refused = Some(Refusal::new(Code::InvalidArguments).say(message).into());
+            }
+        }
+        work
+    }
+
+    fn expects(&mut self, expected: Option<&Expected>) {
+        match expected {
+            None => {}
+            Some(Expected::Absent) => self.request["expected"] = "absent".into(),
+            Some(Expected::Version(version)) => self.request["expected"] = display(version.as_bytes()).into(),
+        }
+    }
+
+    fn take(&mut self, target: Target, want: Want, using: Use) {
+        self.shown = target.shown();
+        let result = match target {
+            Target::Path(path) => {
+                let result = admit(&self.capability, &path, want, using);
+                self.asked = path;
+                result
+            }
+            Target::Admitted(admitted) => {
+                let fits = admitted.belongs_to(&self.capability) && fits(want, &admitted.found.object);
+                self.asked.clone_from(&admitted.request);
+                if fits {
+                    Ok(admitted.found)
+                } else {
+                    Err(Refusal::new(Code::InvalidArguments)
+                        .say("it was admitted by another capability or for another access; admit it again with rho_admit()")
+                        .into())
+                }
+            }
+        };
+        match result {
+            Ok(found) => {
+                self.resolved = Some(admission::resolved(&self.capability, &found));
+                self.resolver = Some(admission::resolver(&found));
+                self.found = Some(found);
+            }
+            Err(refused) => {
+                self.resolver = refused.resolver;
+                self.refused = Some(refused);
+            }
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        let Some(found) = &self.found else { return false };
+        let size = admission::facts(&found.object).map_or(0, |facts| facts.size);
+        match &self.plan {
+            Plan::Read { .. } | Plan::Edit { .. } => size > LONG,
+            Plan::Write { content, .. } => size.max(content.len() as u64) > LONG,
+            Plan::List { recursive } => *recursive,
+            Plan::Move { .. } => {
+                admission::facts(&found.object).is_some_and(|facts| facts.kind == crate::facts::Kind::Directory)
+            }
+            Plan::Admit(_) | Plan::Remove | Plan::Refused => false,
+        }
+    }
+
+    fn finish(&mut self, cancel: &Cancel) -> Call<Value> {
+        let mut report = Report::default();
+        let admitted = self.refused.is_none();
+        let outcome = match self.refused.take() {
+            Some(refused) => Err(refused),
+            None => self.effect(cancel, &mut report).map_err(Refused::from),
+        };
+        let (outcome, rule) = match outcome {
+            Ok(value) => (Ok(value), None),
+            Err(refused) => {
+                let rule = refused
+                    .rule
+                    .or_else(|| refused.refusal.fact("rule").and_then(Json::as_str).map(str::to_owned));
+                (Err(self.say(refused.refusal)), rule)
+            }
+        };
+        let receipt = self.receipt(&outcome, rule, admitted, report);
+        Call { outcome, receipt }
+    }
+
+    fn effect(&mut self, cancel: &Cancel, report: &mut Report) -> Result<Value, Refusal> {
+        let limits = self.capability.limits();
+        let lost = || Refusal::new(Code::InvalidArguments);
+        let found = self.found.take().ok_or_else(lost)?;
+        let shown = display(&found.names);
+        match std::mem::replace(&mut self.plan, Plan::Refused) {
+            Plan::Admit(access) => {
+                Ok(Value::Admitted(Admitted::new(&self.capability, &self.asked, access, found)))
+            }
+            Plan::Read { lines, limit } => {
+                let (handle, facts) = found.into_file().ok_or_else(lost)?;
+                read::text(handle, &facts, shown, lines, limit, limits, cancel, report).map(Value::Text)
+            }
+            Plan::Write { content, append, expected } => {
+                let (entry, ..) = found.into_entry().ok_or_else(lost)?;
+                write::write(&entry, shown, &content, append, expected.as_ref(), limits, cancel, report)
+                    .map(Value::Written)
+            }
+            Plan::Edit { replacement, expected } => {
+                let (entry, ..) = found.into_entry().ok_or_else(lost)?;
+                let expected = edit::expected_version(expected.as_ref())?;
+                edit::edit(&entry, shown, &replacement, expected, limits, cancel, report).map(Value::Edited)
+            }
+            Plan::List { recursive } => {
+                let (handle, root, names) = found.into_directory().ok_or_else(lost)?;
+                list::list(&self.capability, root, &names, &handle, recursive, cancel, report).map(Value::Listing)
+            }
+            Plan::Move { to, overwrite, directory } => {
+                let side = |found: Found| {
+                    let (entry, root, names) = found.into_entry().ok_or_else(lost)?;
+                    Ok::<_, Refusal>(Side { root, names, entry })
+                };
+                let (from, to) = (side(found)?, side(to.ok_or_else(lost)?)?);
+                let moves_directory =
+                    from.entry.facts.is_some_and(|facts| facts.kind == crate::facts::Kind::Directory);
+                if directory && from.entry.facts.is_some() && !moves_directory {
+                    return Err(Code::NotADirectory.into());
+                }
+                relocate::relocate(&self.capability, &from, &to, overwrite, cancel, report).map(Value::Moved)
+            }
+            Plan::Remove => {
+                let (entry, ..) = found.into_entry().ok_or_else(lost)?;
+                remove::remove(&entry, shown, report).map(Value::Removed)
+            }
+            Plan::Refused => Err(lost()),
+        }
+    }
+
+    /// Names what was asked for, never what it resolved to.
+    fn say(&self, refusal: Refusal) -> Refusal {
+        if self.shown.is_empty() && self.request.get("path").is_none() {
+            return refusal;
+        }
+        let message = format!("\"{}\": {}", self.shown, refusal.message);
+        refusal.say(message)
+    }
+
+    fn receipt(
+        &mut self, outcome: &Result<Value, Refusal>, rule: Option<String>, admitted: bool, report: Report,
+    ) -> Arc<crate::receipt::Receipt> {
+        let refusal = outcome.as_ref().err();
+        let decided = refusal.map(|refusal| refusal.code.decision());
+        let decision = match (decided, admitted) {
+            (Some(Decision::Denied), _) => "denied",
+            (None | Some(Decision::Failed), true) => "allowed",
+            (_, false) => "undecided",
+        };
+        let environment = if self.command {
+            self.capability
+                .environment()
+                .names()
+                .map(|(name, kind)| EnvironmentName { name, kind: kind.as_str() })
+                .collect()
+        } else {
+            Vec::new()
+        };
+        log().append(Record {
+            schema: SCHEMA,
+            id: crate::random::hex(16),
+            seq: 0,
+            time: now(),
+            tool: &self.caller.tool,
+            principal: self.caller.principal.as_str(),
+            capability: self.capability.digest(),
+            placement: self.capability.placement().label(),
+            request: &self.request,
+            resolved: self.resolved.take(),
+            resolved_to: self.resolved_to.take(),
+            decision,
+            outcome: decided.map_or("ok", Decision::as_str),
+            code: refusal.map(|refusal| refusal.code.as_str()),
+            message: refusal.map(|refusal| refusal.message.as_str()),
+            stage: refusal.map(|_| if admitted { "effect" } else { "admit" }),
+            effect: report.extent.as_str(),
+            rule,
+            enforced_by: EnforcedBy {
+                mechanism: "admission",
+                resolver: self.resolver,
+                gaps: report.gaps,
+            },
+            environment,
+            version_before: report.version_before,
+            version_after: report.version_after,
+            bytes: report.bytes,
+            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            previous: String::new(),
+        })
+    }
+}
+
+fn fits(want: Want, object: &Object) -> bool {
+    matches!(
+        (want, object),
+        (Want::File, Object::File { .. })
+            | (Want::Directory, Object::Directory { .. })
+            | (Want::Entry { .. } | Want::Name, Object::Entry { .. })
+    )
+}
+
+/// The arguments of a rejected call: shown, bounded and escaped.
+fn escape_json(arguments: &Json) -> Json {
+    const MOST: usize = 2000;
+    let mut text = display(arguments.to_string().as_bytes());
+    if text.len() > MOST {
+        let mut end = MOST;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text.into()
+}
+
+fn now() -> String {
+    let format = time::macros::format_description!(
+        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z"
+    );
+    time::OffsetDateTime::now_utc().format(&format).unwrap_or_default()
+}
