@@ -57,7 +57,13 @@ pub struct Admitted {
 
 impl Admitted {
     pub(crate) fn new(capability: &Capability, request: &[u8], access: Access, found: Found) -> Self {
-        Self { id: crate::random::hex(16), capability: capability.id().to_owned(), request: request.to_vec(), access, found }
+        Self {
+            id: crate::random::hex(16),
+            capability: capability.id().to_owned(),
+            request: request.to_vec(),
+            access,
+            found,
+        }
     }
 
     /// A random, public name.
@@ -69,7 +75,11 @@ impl Admitted {
     /// The path below its root, escaped for showing; `.` for a root itself.
     #[must_use]
     pub fn path(&self) -> String {
-        if self.found.names.is_empty() { ".".to_owned() } else { display(&self.found.names) }
+        if self.found.names.is_empty() {
+            ".".to_owned()
+        } else {
+            display(&self.found.names)
+        }
     }
 
     /// What it was admitted for.
@@ -103,7 +113,10 @@ pub fn admit(capability: &Capability, asked: &[u8], want: Want, using: Use) -> R
 
 /// Whether a path ends in `.` or `..`: such a path names no entry that could be moved or removed.
 fn ends_without_name(asked: &[u8]) -> bool {
-    let trimmed = asked.iter().rposition(|byte| *byte != b'/').map_or(&asked[..0], |at| &asked[..=at]);
+    let trimmed = asked
+        .iter()
+        .rposition(|byte| *byte != b'/')
+        .map_or(&asked[..0], |at| &asked[..=at]);
     matches!(trimmed.rsplit(|byte| *byte == b'/').next(), Some(b"." | b".."))
 }
 
@@ -118,8 +131,14 @@ pub(crate) fn resolved(capability: &Capability, found: &Found) -> Resolved {
     let facts = facts(&found.object);
     Resolved {
         root: found.root,
-        path: if found.names.is_empty() { ".".to_owned() } else { display(&found.names) },
-        device: facts.map_or(capability.roots()[found.root].facts.identity.device, |facts| facts.identity.device),
+        path: if found.names.is_empty() {
+            ".".to_owned()
+        } else {
+            display(&found.names)
+        },
+        device: facts.map_or(capability.roots()[found.root].facts.identity.device, |facts| {
+            facts.identity.device
+        }),
         inode: facts.map(|facts| facts.identity.inode),
         links: facts.map(|facts| facts.links),
         symlinks: found.links,
@@ -129,19 +148,40 @@ pub(crate) fn resolved(capability: &Capability, found: &Found) -> Resolved {
 impl Found {
     /// The entry, for effects that change one.
     pub(crate) fn into_entry(self) -> Option<(Entry, usize, Vec<u8>)> {
-        let Object::Entry { parent, missing, name, facts } = self.object else { return None };
-        Some((Entry { parent, missing, name, facts }, self.root, self.names))
+        let Object::Entry {
+            parent,
+            missing,
+            name,
+            facts,
+        } = self.object
+        else {
+            return None;
+        };
+        Some((
+            Entry {
+                parent,
+                missing,
+                name,
+                facts,
+            },
+            self.root,
+            self.names,
+        ))
     }
 
     /// The open file, for reading.
     pub(crate) fn into_file(self) -> Option<(OwnedFd, Facts)> {
-        let Object::File { handle, facts } = self.object else { return None };
+        let Object::File { handle, facts } = self.object else {
+            return None;
+        };
         Some((handle, facts))
     }
 
     /// The directory, for listing.
     pub(crate) fn into_directory(self) -> Option<(Arc<OwnedFd>, usize, Vec<u8>)> {
-        let Object::Directory { handle, .. } = self.object else { return None };
+        let Object::Directory { handle, .. } = self.object else {
+            return None;
+        };
         Some((handle, self.root, self.names))
     }
 }

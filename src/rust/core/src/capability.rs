@@ -33,7 +33,7 @@ pub const fn protect_defaults() -> &'static [&'static str] {
 pub struct Reserved {
     /// The directory.
     pub path: Vec<u8>,
-    /// What it is, in words: "R_HOME".
+    /// What it is, in words: "R's own directory".
     pub what: String,
 }
 
@@ -140,20 +140,40 @@ impl Capability {
         ] {
             for given in paths {
                 let opened = root::open("root", given)?;
-                candidates.push(Candidate { opened, access, origin, inherited: Vec::new() });
+                candidates.push(Candidate {
+                    opened,
+                    access,
+                    origin,
+                    inherited: Vec::new(),
+                });
             }
         }
         let cwd = root::open("cwd", &spec.cwd)?;
         Self::assemble(
-            candidates, cwd, environment, spec.process, spec.network, spec.placement,
-            vec![spec.deny], vec![spec.protect], spec.limits, spec.reserved,
+            candidates,
+            cwd,
+            environment,
+            spec.process,
+            spec.network,
+            spec.placement,
+            vec![spec.deny],
+            vec![spec.protect],
+            spec.limits,
+            spec.reserved,
         )
     }
 
     #[allow(clippy::too_many_arguments)] // One call from `new`, one from `narrow`.
     fn assemble(
-        candidates: Vec<Candidate>, cwd: Opened, environment: Environment, process: Process, network: Network,
-        placement: Placement, deny: Vec<Vec<String>>, protect: Vec<Vec<String>>, limits: Limits,
+        candidates: Vec<Candidate>,
+        cwd: Opened,
+        environment: Environment,
+        process: Process,
+        network: Network,
+        placement: Placement,
+        deny: Vec<Vec<String>>,
+        protect: Vec<Vec<String>>,
+        limits: Limits,
         reserved: Vec<Reserved>,
     ) -> Result<Arc<Self>, Misuse> {
         let mut merged: Vec<Candidate> = Vec::new();
@@ -182,12 +202,11 @@ impl Capability {
                 known.opened.facts.identity == candidate.opened.facts.identity
                     && known.opened.facts.mount == candidate.opened.facts.mount
             });
-            match same {
-                Some((_, spellings)) => spellings.push(candidate.opened.declared),
-                None => {
-                    let spelling = candidate.opened.declared.clone();
-                    candidates.push((candidate, vec![spelling]));
-                }
+            if let Some((_, spellings)) = same {
+                spellings.push(candidate.opened.declared);
+            } else {
+                let spelling = candidate.opened.declared.clone();
+                candidates.push((candidate, vec![spelling]));
             }
         }
         // The digest must not depend on the order in which roots were named.
@@ -203,8 +222,11 @@ impl Capability {
         let nothing = CarveOuts::new(&[], &[])?;
         let mut own = Vec::new();
         for (index, (candidate, _)) in candidates.iter().enumerate() {
-            let extra: Vec<String> =
-                added.iter().filter(|(root, _, _)| *root == index).map(|(_, pattern, _)| pattern.clone()).collect();
+            let extra: Vec<String> = added
+                .iter()
+                .filter(|(root, _, _)| *root == index)
+                .map(|(_, pattern, _)| pattern.clone())
+                .collect();
             own.push(match candidate.origin {
                 Origin::Library => Arc::clone(&nothing),
                 Origin::User if extra.is_empty() => Arc::clone(&shared),
@@ -215,17 +237,25 @@ impl Capability {
                 }
             });
         }
-        let places: Vec<(Vec<Vec<u8>>, Origin)> =
-            candidates.iter().map(|(candidate, _)| (candidate.opened.canonical.clone(), candidate.origin)).collect();
+        let places: Vec<(Vec<Vec<u8>>, Origin)> = candidates
+            .iter()
+            .map(|(candidate, _)| (candidate.opened.canonical.clone(), candidate.origin))
+            .collect();
         let below = |outer: &[Vec<u8>], inner: &[Vec<u8>]| inner.len() > outer.len() && inner.starts_with(outer);
         let mut roots = Vec::new();
         for (index, (candidate, declared)) in candidates.into_iter().enumerate() {
-            let mut anchors = vec![Anchor { prefix: Vec::new(), rules: Arc::clone(&own[index]) }];
+            let mut anchors = vec![Anchor {
+                prefix: Vec::new(),
+                rules: Arc::clone(&own[index]),
+            }];
             if candidate.origin == Origin::User {
                 for (outer, (canonical, origin)) in places.iter().enumerate() {
                     if *origin == Origin::User && below(canonical, &places[index].0) {
                         let prefix = places[index].0[canonical.len()..].to_vec();
-                        anchors.push(Anchor { prefix, rules: Arc::clone(&own[outer]) });
+                        anchors.push(Anchor {
+                            prefix,
+                            rules: Arc::clone(&own[outer]),
+                        });
                     }
                 }
                 anchors.extend(candidate.inherited);
@@ -254,7 +284,10 @@ impl Capability {
             id: crate::random::hex(16),
             digest: String::new(),
             roots,
-            cwd: Cwd { canonical: cwd.canonical, inside },
+            cwd: Cwd {
+                canonical: cwd.canonical,
+                inside,
+            },
             environment,
             process,
             network,
@@ -275,8 +308,11 @@ impl Capability {
     /// `wider` for anything that this capability does not allow, and the errors of [`Self::new`].
     pub fn narrow(&self, spec: NarrowSpec) -> Result<Arc<Self>, Misuse> {
         let wider = |what: &str, shown: &str| {
-            Misuse::new("wider", format!("{shown} is more than the capability allows; rho_narrow() only takes away."))
-                .with("what", what)
+            Misuse::new(
+                "wider",
+                format!("{shown} is more than the capability allows; rho_narrow() only takes away."),
+            )
+            .with("what", what)
         };
         let process = spec.process.unwrap_or(self.process);
         if process > self.process {
@@ -287,7 +323,11 @@ impl Capability {
             return Err(wider("network", &format!("network = {}", network.as_str())));
         }
         // A capability without processes has no use for a network; taking both away is one step.
-        let network = if process == Process::None { Network::None } else { network };
+        let network = if process == Process::None {
+            Network::None
+        } else {
+            network
+        };
         enforceable(process, network, &self.placement)?;
         let limits = spec.limits.unwrap_or_else(|| self.limits.clone());
         limits.check()?;
@@ -296,7 +336,13 @@ impl Capability {
         }
         let environment = match &spec.environment {
             Some(keep) => self.environment.narrow(keep)?,
-            None => self.environment.narrow(&self.environment.names().map(|(name, _)| name.to_owned()).collect::<Vec<_>>())?,
+            None => self.environment.narrow(
+                &self
+                    .environment
+                    .names()
+                    .map(|(name, _)| name.to_owned())
+                    .collect::<Vec<_>>(),
+            )?,
         };
         let mut candidates = Vec::new();
         for (access, asked) in [(RootAccess::Read, &spec.read), (RootAccess::Write, &spec.write)] {
@@ -355,7 +401,15 @@ impl Capability {
         let mut protect = self.protect.clone();
         protect.extend(spec.protect);
         Self::assemble(
-            candidates, cwd, environment, process, network, self.placement.clone(), deny, protect, limits,
+            candidates,
+            cwd,
+            environment,
+            process,
+            network,
+            self.placement.clone(),
+            deny,
+            protect,
+            limits,
             self.reserved.clone(),
         )
     }
@@ -376,10 +430,16 @@ impl Capability {
         let prefix = opened.canonical[outer.canonical.len()..].to_vec();
         // The new root must be what the old capability would have reached there: the same object,
         // over the same mounts, not a directory that was put in the place of a root meanwhile.
-        let reached = crate::resolve::directory(self, index, &prefix)
-            .map_err(|refusal| wider(&format!("cannot be reached inside the capability ({})", refusal.code.as_str())))?;
+        let reached = crate::resolve::directory(self, index, &prefix).map_err(|refusal| {
+            wider(&format!(
+                "cannot be reached inside the capability ({})",
+                refusal.code.as_str()
+            ))
+        })?;
         if reached.identity != opened.facts.identity || reached.mount != opened.facts.mount {
-            return Err(wider("is not the directory that the capability reaches under this name"));
+            return Err(wider(
+                "is not the directory that the capability reaches under this name",
+            ));
         }
         let inherited = outer
             .anchors
@@ -389,7 +449,12 @@ impl Capability {
                 rules: Arc::clone(&anchor.rules),
             })
             .collect();
-        Ok(Candidate { opened, access, origin: outer.origin, inherited })
+        Ok(Candidate {
+            opened,
+            access,
+            origin: outer.origin,
+            inherited,
+        })
     }
 
     /// A random, public name of this value.
@@ -498,8 +563,11 @@ impl Capability {
                 }
             }
         }
-        facts["added"] =
-            self.added.iter().map(|(root, pattern, _)| json!([root, pattern])).collect();
+        facts["added"] = self
+            .added
+            .iter()
+            .map(|(root, pattern, _)| json!([root, pattern]))
+            .collect();
         // An inherited environment has another set of names in each session.
         if self.environment.is_inherited() {
             facts["environment"] = self
@@ -537,11 +605,16 @@ pub fn with_slash(names: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn reserve(
-    index: usize, opened: &Opened, reserved: &[Reserved], added: &mut Vec<(usize, String, String)>,
+    index: usize,
+    opened: &Opened,
+    reserved: &[Reserved],
+    added: &mut Vec<(usize, String, String)>,
 ) -> Result<(), Misuse> {
     for place in reserved {
         // A library that does not exist cannot be written to through a root that exists.
-        let Ok(found) = root::open("reserved", &place.path) else { continue };
+        let Ok(found) = root::open("reserved", &place.path) else {
+            continue;
+        };
         if opened.canonical.starts_with(&found.canonical) || opened.facts.identity == found.facts.identity {
             let shown = display(&with_slash(&opened.declared));
             return Err(Misuse::new("reserved", format!(
@@ -588,7 +661,8 @@ fn enforceable(process: Process, network: Network, placement: &Placement) -> Res
 
 impl std::fmt::Debug for Capability {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Capability").field("digest", &self.digest).finish_non_exhaustive()
+        f.debug_struct("Capability")
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
     }
 }
-

@@ -20,18 +20,51 @@ use crate::misuse::Misuse;
 
 /// Denied when the user says nothing: where keys are kept.
 pub const DENY_DEFAULTS: &[&str] = &[
-    ".Renviron", ".env", ".env.*", "!.env.example", "!.env.template", ".netrc", ".pgpass", ".git-credentials",
-    ".ssh/", ".aws/", ".gnupg/", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk", "*-key.pem", "*.key.pem",
+    ".Renviron",
+    ".env",
+    ".env.*",
+    "!.env.example",
+    "!.env.template",
+    ".netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".ssh/",
+    ".aws/",
+    ".gnupg/",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_*_sk",
+    "*-key.pem",
+    "*.key.pem",
     "privkey*.pem",
 ];
 
 /// Protected when the user says nothing: what runs later, outside the capability. A slash inside a
 /// pattern anchors it, so nested projects need the leading `**/`.
 pub const PROTECT_DEFAULTS: &[&str] = &[
-    ".Rprofile", "**/.git/hooks/", "**/.git/config", "**/.git/info/attributes", "**/.git/modules/**/hooks/",
-    "**/.git/modules/**/config", "**/renv/activate.R", ".vscode/", ".idea/", ".envrc", ".claude/", ".codex/",
-    ".cursor/", ".mcp.json", "**/.github/workflows/", ".positai/", ".gitmodules", ".bashrc", ".bash_profile",
-    ".profile", ".zshrc",
+    ".Rprofile",
+    "**/.git/hooks/",
+    "**/.git/config",
+    "**/.git/info/attributes",
+    "**/.git/modules/**/hooks/",
+    "**/.git/modules/**/config",
+    "**/renv/activate.R",
+    ".vscode/",
+    ".idea/",
+    ".envrc",
+    ".claude/",
+    ".codex/",
+    ".cursor/",
+    ".mcp.json",
+    "**/.github/workflows/",
+    ".positai/",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
 ];
 
 /// What a pattern does.
@@ -86,7 +119,10 @@ impl CarveOuts {
     /// # Errors
     /// `pattern` for one that is empty, a comment, or no glob.
     pub fn new(deny: &[Vec<String>], protect: &[Vec<String>]) -> Result<Arc<Self>, Misuse> {
-        Ok(Arc::new(Self { deny: Patterns::new(deny)?, protect: Patterns::new(protect)? }))
+        Ok(Arc::new(Self {
+            deny: Patterns::new(deny)?,
+            protect: Patterns::new(protect)?,
+        }))
     }
 
     /// The pattern that covers `path`, a path relative to the root without `.` and `..`.
@@ -126,12 +162,21 @@ impl Patterns {
         let any_component = tails.filter(|tails| !tails.is_empty()).and_then(|tails| {
             let expression = format!("(?:^|/)(?:{})(?:/|$)", tails.join("|"));
             Regex::builder()
-                .syntax(regex_automata::util::syntax::Config::new().utf8(false).unicode(false).dot_matches_new_line(true))
+                .syntax(
+                    regex_automata::util::syntax::Config::new()
+                        .utf8(false)
+                        .unicode(false)
+                        .dot_matches_new_line(true),
+                )
                 .configure(Regex::config().utf8_empty(false))
                 .build(&expression)
                 .ok()
         });
-        Ok(Self { lists: compiled, spelling, any_component })
+        Ok(Self {
+            lists: compiled,
+            spelling,
+            any_component,
+        })
     }
 
     fn covering(&self, path: &[u8], leaf: Leaf) -> Option<&str> {
@@ -139,7 +184,11 @@ impl Patterns {
             return None;
         }
         let folded = fold(path);
-        if self.any_component.as_ref().is_some_and(|filter| !filter.is_match(&folded)) {
+        if self
+            .any_component
+            .as_ref()
+            .is_some_and(|filter| !filter.is_match(&folded))
+        {
             return None;
         }
         let ends = memchr::memchr_iter(b'/', &folded).chain([folded.len()]);
@@ -191,15 +240,25 @@ fn fold_pattern(pattern: &str) -> Result<String, Misuse> {
     if pattern.chars().any(char::is_control) {
         return unusable("it holds a control character");
     }
-    if pattern.trim_start_matches('!').split('/').any(|step| step == ".." || step == ".") {
+    if pattern
+        .trim_start_matches('!')
+        .split('/')
+        .any(|step| step == ".." || step == ".")
+    {
         return unusable("`.` and `..` never match; patterns are relative to each root");
     }
     Ok(fold_text(pattern))
 }
 
 fn bad(pattern: &str, why: impl std::fmt::Display) -> Misuse {
-    Misuse::new("pattern", format!("\"{}\" is no usable pattern: {why}. Patterns use gitignore's syntax.", crate::escape::display(pattern.as_bytes())))
-        .with("pattern", pattern)
+    Misuse::new(
+        "pattern",
+        format!(
+            "\"{}\" is no usable pattern: {why}. Patterns use gitignore's syntax.",
+            crate::escape::display(pattern.as_bytes())
+        ),
+    )
+    .with("pattern", pattern)
 }
 
 /// A regular expression for the last component of a pattern, without anchors; nothing when the
@@ -208,10 +267,14 @@ fn tail_expression(pattern: &str) -> Option<String> {
     let pattern = pattern.trim_end_matches(' ');
     let trimmed = pattern.strip_suffix('/').unwrap_or(pattern);
     let tail = trimmed.rsplit('/').next()?;
-    if tail.is_empty() || tail.contains("**") || tail.contains("\\") || tail.contains('{') {
+    if tail.is_empty() || tail.contains("**") || tail.contains('\\') || tail.contains('{') {
         return None;
     }
-    let glob = GlobBuilder::new(tail).literal_separator(true).backslash_escape(true).build().ok()?;
+    let glob = GlobBuilder::new(tail)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+        .ok()?;
     let expression = glob.regex().strip_prefix("(?-u)^")?.strip_suffix('$')?;
     Some(format!("(?:{expression})"))
 }
@@ -267,7 +330,11 @@ mod tests {
             (".e\u{200c}nv", Some(".env")),
             ("src/main.rs", None),
         ] {
-            assert_eq!(rules.covering(Effect::Deny, path.as_bytes(), Leaf::File), rule, "{path}");
+            assert_eq!(
+                rules.covering(Effect::Deny, path.as_bytes(), Leaf::File),
+                rule,
+                "{path}"
+            );
         }
         for (path, covered) in [
             (".git/hooks/pre-commit", true),
@@ -283,7 +350,11 @@ mod tests {
             ("pkg/.Rprofile", true),
             (".vscode/settings.json", true),
         ] {
-            assert_eq!(rules.covering(Effect::Protect, path.as_bytes(), Leaf::File).is_some(), covered, "{path}");
+            assert_eq!(
+                rules.covering(Effect::Protect, path.as_bytes(), Leaf::File).is_some(),
+                covered,
+                "{path}"
+            );
         }
     }
 
@@ -305,27 +376,60 @@ mod tests {
 
     #[test]
     fn anchoring_and_double_stars() {
-        let lists = [vec!["/only/here".to_owned(), "data/**".to_owned(), "we ird\\ ".to_owned()]];
+        let lists = [vec![
+            "/only/here".to_owned(),
+            "data/**".to_owned(),
+            "we ird\\ ".to_owned(),
+        ]];
         let rules = CarveOuts::new(&lists, &[]).unwrap();
-        for (path, covered) in [("only/here", true), ("a/only/here", false), ("data/x/y", true), ("data", false), ("datax", false)] {
-            assert_eq!(rules.covering(Effect::Deny, path.as_bytes(), Leaf::File).is_some(), covered, "{path}");
+        for (path, covered) in [
+            ("only/here", true),
+            ("a/only/here", false),
+            ("data/x/y", true),
+            ("data", false),
+            ("datax", false),
+        ] {
+            assert_eq!(
+                rules.covering(Effect::Deny, path.as_bytes(), Leaf::File).is_some(),
+                covered,
+                "{path}"
+            );
         }
     }
 
     #[test]
     fn exact_directories_with_special_names() {
-        for name in ["plain", "st*r", "q?", "[x]", "!b", "#h", " lead", "trail ", "back\\slash", "{a,b}"] {
+        for name in [
+            "plain",
+            "st*r",
+            "q?",
+            "[x]",
+            "!b",
+            "#h",
+            " lead",
+            "trail ",
+            "back\\slash",
+            "{a,b}",
+        ] {
             let pattern = exact_directory(&[b"lib".to_vec(), name.as_bytes().to_vec()]);
             let rules = CarveOuts::new(&[], &[vec![pattern.clone()]]).unwrap();
             let inside = format!("lib/{name}/DESCRIPTION");
-            assert!(rules.covering(Effect::Protect, inside.as_bytes(), Leaf::File).is_some(), "{pattern}");
-            assert!(rules.covering(Effect::Protect, b"lib/other/DESCRIPTION", Leaf::File).is_none(), "{pattern}");
+            assert!(
+                rules.covering(Effect::Protect, inside.as_bytes(), Leaf::File).is_some(),
+                "{pattern}"
+            );
+            assert!(
+                rules
+                    .covering(Effect::Protect, b"lib/other/DESCRIPTION", Leaf::File)
+                    .is_none(),
+                "{pattern}"
+            );
         }
     }
 
     #[test]
     fn unusable_patterns_are_refused() {
-        for pattern in ["", "  ", "# x", "a/../b", "[", "a\u{1}b"] {
+        for pattern in ["", "  ", "# x", "a/../b", "a/./b", "a\u{1}b"] {
             let result = CarveOuts::new(&[vec![pattern.to_owned()]], &[]);
             assert_eq!(result.err().map(|misuse| misuse.kind), Some("pattern"), "{pattern:?}");
         }

@@ -108,15 +108,60 @@ const PRIVATE: &[&str] = &["HOME", "TMPDIR"];
 
 /// Variables through which a loader, a shell, git or an interpreter runs code at its start.
 const HOOKS: &[&str] = &[
-    "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "GIT_SSH_COMMAND", "GIT_SSH",
-    "GIT_ASKPASS", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_PROXY_COMMAND",
-    "R_PROFILE_USER", "R_ENVIRON_USER", "R_ENVIRON", "R_DEFAULT_PACKAGES", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME",
-    "NODE_OPTIONS", "NODE_PATH", "PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GCONV_PATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "RESOLV_HOST_CONF", "MAKEFLAGS", "ZDOTDIR",
-    "FPATH", "CDPATH", "GLOBIGNORE",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "PROMPT_COMMAND",
+    "IFS",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_PAGER",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_PROXY_COMMAND",
+    "R_PROFILE_USER",
+    "R_ENVIRON_USER",
+    "R_ENVIRON",
+    "R_DEFAULT_PACKAGES",
+    "PYTHONSTARTUP",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "GCONV_PATH",
+    "LOCPATH",
+    "NLSPATH",
+    "HOSTALIASES",
+    "RESOLV_HOST_CONF",
+    "MAKEFLAGS",
+    "ZDOTDIR",
+    "FPATH",
+    "CDPATH",
+    "GLOBIGNORE",
 ];
 
-const HOOK_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "R_LIBS", "R_PROFILE", "GLIBC_TUNABLES"];
+const HOOK_PREFIXES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "BASH_FUNC_",
+    "GIT_CONFIG",
+    "R_LIBS",
+    "R_PROFILE",
+    "GLIBC_TUNABLES",
+];
 
 /// Whether a variable of this name is a loader or start-up hook, in any case and with any
 /// surrounding blanks.
@@ -138,13 +183,29 @@ impl Environment {
             for (name, value) in std::env::vars_os() {
                 if let Some(name) = name.to_str() {
                     let value = value.as_bytes().to_vec();
-                    entries.insert(name.to_owned(), Held { kind: Kind::Inherited, value });
+                    entries.insert(
+                        name.to_owned(),
+                        Held {
+                            kind: Kind::Inherited,
+                            value,
+                        },
+                    );
                 }
             }
         } else {
             for (name, value) in MINIMAL {
-                let kind = if PRIVATE.contains(name) { Kind::Private } else { Kind::Minimal };
-                entries.insert((*name).to_owned(), Held { kind, value: value.as_bytes().to_vec() });
+                let kind = if PRIVATE.contains(name) {
+                    Kind::Private
+                } else {
+                    Kind::Minimal
+                };
+                entries.insert(
+                    (*name).to_owned(),
+                    Held {
+                        kind,
+                        value: value.as_bytes().to_vec(),
+                    },
+                );
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -161,11 +222,20 @@ impl Environment {
             }
             let held = match &entry.source {
                 Source::Literal(value) if value.contains('\0') => {
-                    return Err(bad(name, format!("The value of `{name}` holds a NUL byte; no environment can carry it.")));
+                    return Err(bad(
+                        name,
+                        format!("The value of `{name}` holds a NUL byte; no environment can carry it."),
+                    ));
                 }
-                Source::Literal(value) => Held { kind: Kind::Literal, value: value.clone().into_bytes() },
+                Source::Literal(value) => Held {
+                    kind: Kind::Literal,
+                    value: value.clone().into_bytes(),
+                },
                 Source::Inherit => match std::env::var_os(name) {
-                    Some(value) => Held { kind: Kind::Inherited, value: value.as_bytes().to_vec() },
+                    Some(value) => Held {
+                        kind: Kind::Inherited,
+                        value: value.as_bytes().to_vec(),
+                    },
                     None => {
                         return Err(bad(name, format!(
                             "`{name}` is not set in this R process, so it cannot be inherited. Set it first, or leave the entry out."
@@ -178,10 +248,17 @@ impl Environment {
         if let Some(git) = &spec.git {
             let texts = [&git.name, &git.email].into_iter().chain(&git.safe);
             if texts.into_iter().any(|text| text.chars().any(char::is_control)) {
-                return Err(bad("git", "git's name, email and safe directories must not hold control characters."));
+                return Err(bad(
+                    "git",
+                    "git's name, email and safe directories must not hold control characters.",
+                ));
             }
         }
-        Ok(Self { entries, inherit_all: spec.inherit_all, git: spec.git.clone() })
+        Ok(Self {
+            entries,
+            inherit_all: spec.inherit_all,
+            git: spec.git.clone(),
+        })
     }
 
     /// The same environment with only the named entries beside the minimal set.
@@ -190,18 +267,31 @@ impl Environment {
     /// `wider` when a name is not there.
     pub fn narrow(&self, keep: &[String]) -> Result<Self, Misuse> {
         if let Some(name) = keep.iter().find(|name| !self.entries.contains_key(*name)) {
-            return Err(Misuse::new("wider", format!("The capability's environment has no `{name}`; rho_narrow() only takes away."))
-                .with("name", name));
+            return Err(Misuse::new(
+                "wider",
+                format!("The capability's environment has no `{name}`; rho_narrow() only takes away."),
+            )
+            .with("name", name));
         }
         let entries = self
             .entries
             .iter()
-            .filter(|(name, held)| {
-                matches!(held.kind, Kind::Minimal | Kind::Private) || keep.contains(name)
+            .filter(|(name, held)| matches!(held.kind, Kind::Minimal | Kind::Private) || keep.contains(name))
+            .map(|(name, held)| {
+                (
+                    name.clone(),
+                    Held {
+                        kind: held.kind,
+                        value: held.value.clone(),
+                    },
+                )
             })
-            .map(|(name, held)| (name.clone(), Held { kind: held.kind, value: held.value.clone() }))
             .collect();
-        Ok(Self { entries, inherit_all: false, git: self.git.clone() })
+        Ok(Self {
+            entries,
+            inherit_all: false,
+            git: self.git.clone(),
+        })
     }
 
     /// Whether everything was inherited.
@@ -233,7 +323,10 @@ impl Environment {
     /// The identity for git, as print and digest show it.
     #[must_use]
     pub fn describe_git(&self) -> Value {
-        self.git.as_ref().map_or(Value::Null, |git| json!({"name": git.name, "email": git.email, "safe": git.safe}))
+        self.git.as_ref().map_or(
+            Value::Null,
+            |git| json!({"name": git.name, "email": git.email, "safe": git.safe}),
+        )
     }
 }
 
@@ -243,14 +336,19 @@ fn bad(name: &str, message: impl std::fmt::Display) -> Misuse {
 
 fn check_name(name: &str) -> Result<(), Misuse> {
     let mut bytes = name.bytes();
-    let starts = bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
+    let starts = bytes
+        .next()
+        .is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
     if starts && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
         return Ok(());
     }
-    Err(bad(name, format!(
-        "\"{}\" is no name of an environment variable: use letters, digits and `_`, not starting with a digit.",
-        crate::escape::display(name.as_bytes())
-    )))
+    Err(bad(
+        name,
+        format!(
+            "\"{}\" is no name of an environment variable: use letters, digits and `_`, not starting with a digit.",
+            crate::escape::display(name.as_bytes())
+        ),
+    ))
 }
 
 #[cfg(test)]
@@ -259,7 +357,10 @@ mod tests {
 
     fn literal(name: &str) -> EnvironmentSpec {
         EnvironmentSpec {
-            entries: vec![Entry { name: name.to_owned(), source: Source::Literal("v".to_owned()) }],
+            entries: vec![Entry {
+                name: name.to_owned(),
+                source: Source::Literal("v".to_owned()),
+            }],
             ..EnvironmentSpec::default()
         }
     }
@@ -273,9 +374,25 @@ mod tests {
 
     #[test]
     fn hooks_are_refused_unless_named() {
-        for name in ["LD_PRELOAD", "ld_preload", "BASH_ENV", "GIT_CONFIG_COUNT", "R_LIBS", "R_LIBS_USER", "DYLD_X", "NODE_OPTIONS"] {
-            assert_eq!(Environment::new(&literal(name)).err().map(|misuse| misuse.kind), Some("environment"), "{name}");
-            let meant = EnvironmentSpec { hooks: vec![name.to_owned()], ..literal(name) };
+        for name in [
+            "LD_PRELOAD",
+            "ld_preload",
+            "BASH_ENV",
+            "GIT_CONFIG_COUNT",
+            "R_LIBS",
+            "R_LIBS_USER",
+            "DYLD_X",
+            "NODE_OPTIONS",
+        ] {
+            assert_eq!(
+                Environment::new(&literal(name)).err().map(|misuse| misuse.kind),
+                Some("environment"),
+                "{name}"
+            );
+            let meant = EnvironmentSpec {
+                hooks: vec![name.to_owned()],
+                ..literal(name)
+            };
             assert!(Environment::new(&meant).is_ok(), "{name}");
         }
     }
@@ -290,13 +407,18 @@ mod tests {
     #[test]
     fn an_entry_whose_name_looks_secret_is_delivered() {
         let environment = Environment::new(&literal("MY_API_KEY")).unwrap();
-        assert!(environment.names().any(|(name, kind)| name == "MY_API_KEY" && kind == Kind::Literal));
+        assert!(environment
+            .names()
+            .any(|(name, kind)| name == "MY_API_KEY" && kind == Kind::Literal));
     }
 
     #[test]
     fn inherited_values_are_not_described() {
         let spec = EnvironmentSpec {
-            entries: vec![Entry { name: "CARGO_MANIFEST_DIR".to_owned(), source: Source::Inherit }],
+            entries: vec![Entry {
+                name: "CARGO_MANIFEST_DIR".to_owned(),
+                source: Source::Inherit,
+            }],
             ..EnvironmentSpec::default()
         };
         let shown = Environment::new(&spec).unwrap().describe().to_string();

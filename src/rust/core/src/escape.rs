@@ -38,14 +38,14 @@ pub fn display(bytes: &[u8]) -> String {
 
 /// Whether a character is invisible or changes how its neighbours are shown.
 ///
-/// Unicode's Default_Ignorable_Code_Point property, the bidirectional controls, the separators
+/// Unicode's `Default_Ignorable_Code_Point` property, the bidirectional controls, the separators
 /// U+2028 and U+2029, and all controls (C0, DEL, C1).
 #[must_use]
 pub fn is_misleading(character: char) -> bool {
     character.is_control() || is_ignorable(character) || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Unicode's `Default_Ignorable_Code_Point` (DerivedCoreProperties, Unicode 16), which includes the
+/// Unicode's `Default_Ignorable_Code_Point` (`DerivedCoreProperties.txt`, Unicode 16), which includes the
 /// bidirectional controls.
 #[must_use]
 pub const fn is_ignorable(character: char) -> bool {

@@ -133,13 +133,16 @@ mod imp {
 
     fn mount_of_descriptor(handle: BorrowedFd<'_>) -> Option<u64> {
         let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", handle.as_raw_fd())).ok()?;
-        info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
+        info.lines()
+            .find_map(|line| line.strip_prefix("mnt_id:"))?
+            .trim()
+            .parse()
+            .ok()
     }
 
     fn facts(found: &Statx, mount: u64) -> Facts {
         #[allow(clippy::cast_precision_loss)]
-        let modified =
-            found.stx_mtime.tv_sec as f64 + f64::from(found.stx_mtime.tv_nsec) / 1_000_000_000.0;
+        let modified = found.stx_mtime.tv_sec as f64 + f64::from(found.stx_mtime.tv_nsec) / 1_000_000_000.0;
         Facts {
             identity: Identity {
                 device: rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor),
@@ -175,10 +178,18 @@ mod imp {
     }
 
     // Field types differ between systems; a bound keeps each conversion in one place.
-    #[allow(clippy::cast_precision_loss, clippy::cast_sign_loss, clippy::cast_lossless, clippy::unnecessary_cast)]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        clippy::cast_lossless,
+        clippy::unnecessary_cast
+    )]
     fn facts(found: &Stat) -> Facts {
         Facts {
-            identity: Identity { device: found.st_dev as u64, inode: found.st_ino as u64 },
+            identity: Identity {
+                device: found.st_dev as u64,
+                inode: found.st_ino as u64,
+            },
             mount: found.st_dev as u64,
             kind: Kind::from_mode(found.st_mode as u32),
             links: found.st_nlink as u64,
@@ -236,8 +247,12 @@ pub fn is_special_filesystem(handle: impl AsFd) -> Result<bool, Errno> {
 #[cfg(target_vendor = "apple")]
 pub fn is_special_filesystem(handle: impl AsFd) -> Result<bool, Errno> {
     let found = rustix::fs::fstatfs(handle)?;
-    let name: Vec<u8> =
-        found.f_fstypename.iter().take_while(|byte| **byte != 0).map(|byte| byte.to_ne_bytes()[0]).collect();
+    let name: Vec<u8> = found
+        .f_fstypename
+        .iter()
+        .take_while(|byte| **byte != 0)
+        .map(|byte| byte.to_ne_bytes()[0])
+        .collect();
     Ok(matches!(name.as_slice(), b"devfs" | b"autofs"))
 }
 

@@ -27,7 +27,14 @@ fn kernel() -> String {
 #[cfg(target_os = "linux")]
 fn openat2() -> bool {
     use rustix::fs::{openat2, Mode, OFlags, ResolveFlags, CWD};
-    openat2(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_MAGICLINKS).is_ok()
+    openat2(
+        CWD,
+        c"/",
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_MAGICLINKS,
+    )
+    .is_ok()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -37,18 +44,35 @@ const fn openat2() -> bool {
 
 fn mount_ids() -> bool {
     cfg!(target_os = "linux")
-        && rustix::fs::open("/", rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
-            .is_ok_and(|root| crate::facts::of_handle(root).is_ok())
+        && rustix::fs::open(
+            "/",
+            rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .is_ok_and(|root| crate::facts::of_handle(root).is_ok())
 }
 
 /// Whether two names can be exchanged in one step, in the directory for temporary files.
 fn exchange() -> Option<bool> {
     let place = std::env::temp_dir();
-    let name = |part: &str| place.join(format!("{}{part}-{}", crate::effect::install::TEMPORARY_PREFIX, crate::random::hex(8)));
+    let name = |part: &str| {
+        place.join(format!(
+            "{}{part}-{}",
+            crate::effect::install::TEMPORARY_PREFIX,
+            crate::random::hex(8)
+        ))
+    };
     let (one, other) = (name("a"), name("b"));
     let made = std::fs::write(&one, b"").and_then(|()| std::fs::write(&other, b""));
     let answer = made.ok().map(|()| {
-        rustix::fs::renameat_with(rustix::fs::CWD, &one, rustix::fs::CWD, &other, rustix::fs::RenameFlags::EXCHANGE).is_ok()
+        rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            &one,
+            rustix::fs::CWD,
+            &other,
+            rustix::fs::RenameFlags::EXCHANGE,
+        )
+        .is_ok()
     });
     let _ = std::fs::remove_file(&one);
     let _ = std::fs::remove_file(&other);
@@ -63,5 +87,9 @@ fn landlock() -> Option<bool> {
 
 /// How many user namespaces the system allows; 0 is none.
 fn user_namespaces() -> Option<u64> {
-    std::fs::read_to_string("/proc/sys/user/max_user_namespaces").ok()?.trim().parse().ok()
+    std::fs::read_to_string("/proc/sys/user/max_user_namespaces")
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::misuse::Misuse;
 
 /// Bounds on one call. Times are seconds, sizes bytes.
+#[allow(clippy::struct_excessive_bools)] // Each is a switch of its own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limits {
     /// Longest run of a command.
@@ -56,14 +57,18 @@ impl Limits {
             if seconds.is_finite() && seconds >= least {
                 return Ok(());
             }
-            Err(Misuse::new("limit", format!("`{name}` must be a finite number of seconds, at least {least}."))
-                .with("limit", name))
+            Err(Misuse::new(
+                "limit",
+                format!("`{name}` must be a finite number of seconds, at least {least}."),
+            )
+            .with("limit", name))
         };
         time("timeout", self.timeout, 0.001)?;
         time("grace", self.grace, 0.0)?;
         if !self.shell.starts_with('/') || self.shell.contains('\0') {
-            return Err(Misuse::new("limit", "`shell` must be an absolute path, such as \"/bin/bash\".")
-                .with("limit", "shell"));
+            return Err(
+                Misuse::new("limit", "`shell` must be an absolute path, such as \"/bin/bash\".").with("limit", "shell"),
+            );
         }
         Ok(())
     }

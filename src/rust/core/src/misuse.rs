@@ -21,7 +21,11 @@ pub struct Misuse {
 impl Misuse {
     /// A misuse of `kind` with a message.
     pub fn new(kind: &'static str, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string(), fields: Vec::new() }
+        Self {
+            kind,
+            message: message.to_string(),
+            fields: Vec::new(),
+        }
     }
 
     /// Adds one named fact.

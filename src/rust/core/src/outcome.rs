@@ -115,7 +115,11 @@ impl Refusal {
     /// A refusal with the code's own meaning as message.
     #[must_use]
     pub fn new(code: Code) -> Self {
-        Self { code, message: code.meaning().to_owned(), facts: Vec::new() }
+        Self {
+            code,
+            message: code.meaning().to_owned(),
+            facts: Vec::new(),
+        }
     }
 
     /// Adds one fact.
@@ -135,7 +139,10 @@ impl Refusal {
     /// A fact by its name.
     #[must_use]
     pub fn fact(&self, name: &str) -> Option<&Value> {
-        self.facts.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        self.facts
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
     }
 
     /// The refusal that stands for an error number of the operating system.

@@ -26,7 +26,9 @@ impl Parsed {
     /// Whether no step is `..`.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.components.iter().all(|component| matches!(component, Component::Name(_)))
+        self.components
+            .iter()
+            .all(|component| matches!(component, Component::Name(_)))
     }
 }
 
@@ -109,7 +111,11 @@ mod tests {
             ("//etc", true, vec!["etc"], false),
             ("~/x", false, vec!["~", "x"], false),
         ] {
-            assert_eq!(shape(path), (absolute, steps.iter().map(ToString::to_string).collect(), directory), "{path}");
+            assert_eq!(
+                shape(path),
+                (absolute, steps.iter().map(ToString::to_string).collect(), directory),
+                "{path}"
+            );
         }
     }
 

@@ -3,8 +3,7 @@
 use serde::{Serialize, Serializer};
 
 /// The one sentence that print, receipts and documentation use for unrestricted commands.
-pub const UNRESTRICTED_SENTENCE: &str =
-    "Unrestricted bash has the full authority of the R process's user.";
+pub const UNRESTRICTED_SENTENCE: &str = "Unrestricted bash has the full authority of the R process's user.";
 
 /// Which processes a capability may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

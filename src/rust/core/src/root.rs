@@ -86,10 +86,14 @@ pub fn open(kind: &'static str, given: &[u8]) -> Result<Opened, Misuse> {
     let bad = |why: &str| Misuse::new(kind, format!("\"{shown}\" {why}")).with("path", &shown);
     let parsed = path::parse(given).map_err(|_| bad("is no path: it is empty or holds a NUL byte."))?;
     if !parsed.absolute {
-        return Err(bad("is not absolute. Give the full path, for example with normalizePath()."));
+        return Err(bad(
+            "is not absolute. Give the full path, for example with normalizePath().",
+        ));
     }
     let Some(declared) = path::names(given) else {
-        return Err(bad("holds `..`. Give the directory's own path, for example with normalizePath()."));
+        return Err(bad(
+            "holds `..`. Give the directory's own path, for example with normalizePath().",
+        ));
     };
     let text = std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(given));
     let directory = Dir::open_ambient_dir(text, ambient_authority()).map_err(|error| {
@@ -107,10 +111,17 @@ pub fn open(kind: &'static str, given: &[u8]) -> Result<Opened, Misuse> {
         return Err(bad("is not a directory."));
     }
     if facts::is_special_filesystem(&handle).map_err(|error| bad(&format!("cannot be examined: {error}.")))? {
-        return Err(bad("lies on a kernel file system such as proc or sysfs, where files are not stored data."));
+        return Err(bad(
+            "lies on a kernel file system such as proc or sysfs, where files are not stored data.",
+        ));
     }
     let canonical = canonical_names(&handle, text).map_err(|error| bad(&format!("cannot be resolved: {error}.")))?;
-    Ok(Opened { declared, canonical, facts, handle: Arc::new(handle) })
+    Ok(Opened {
+        declared,
+        canonical,
+        facts,
+        handle: Arc::new(handle),
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -153,14 +164,20 @@ impl Root {
                 longer.push(b'/');
                 longer.extend_from_slice(names);
             }
-            anchor.rules.covering(effect, &longer, if names.is_empty() { Leaf::Directory } else { leaf })
+            anchor
+                .rules
+                .covering(effect, &longer, if names.is_empty() { Leaf::Directory } else { leaf })
         })
     }
 
     /// The carve-outs of roots above this one. Its own are compiled anew when it is kept.
     #[must_use]
     pub fn anchors_above(&self) -> Vec<Anchor> {
-        self.anchors.iter().filter(|anchor| !anchor.prefix.is_empty()).cloned().collect()
+        self.anchors
+            .iter()
+            .filter(|anchor| !anchor.prefix.is_empty())
+            .cloned()
+            .collect()
     }
 
     /// The names of `whole` below this root, if it lies there by one of the root's spellings.

@@ -9,7 +9,7 @@ use crate::admission::{self, admit};
 use crate::capability::Capability;
 use crate::effect::edit::{self, Replacement};
 use crate::effect::relocate::{self, Side};
-use crate::effect::{list, read, remove, write, Cancel, Report};
+use crate::effect::{list, read, remove, write, Cancel, Context, Report};
 use crate::escape::display;
 use crate::outcome::{Call, Code, Decision, Refusal};
 use crate::policy::Process;
@@ -63,7 +63,7 @@ pub enum Target {
     /// A path, to be admitted now.
     Path(Vec<u8>),
     /// An object that was admitted before.
-    Admitted(Admitted),
+    Admitted(Box<Admitted>),
 }
 
 impl Target {
@@ -178,7 +178,7 @@ pub enum Value {
 #[derive(Debug)]
 pub enum Started {
     /// Done.
-    Done(Call<Value>),
+    Done(Box<Call<Value>>),
     /// At work on a thread of its own.
     Running(Job),
 }
@@ -196,8 +196,9 @@ impl Job {
     pub fn wait(&self, most: Duration) -> bool {
         let (done, signal) = &*self.shared;
         let done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        let (done, _) =
-            signal.wait_timeout_while(done, most, |done| done.is_none()).unwrap_or_else(PoisonError::into_inner);
+        let (done, _) = signal
+            .wait_timeout_while(done, most, |done| done.is_none())
+            .unwrap_or_else(PoisonError::into_inner);
         done.is_some()
     }
 
@@ -218,15 +219,20 @@ impl Job {
 pub fn start(capability: &Arc<Capability>, request: Request, caller: Caller) -> Started {
     let mut work = Work::admit(capability, request, caller, Use::Best);
     if !work.is_long() {
-        return Started::Done(work.finish(&Cancel::default()));
+        return Started::Done(Box::new(work.finish(&Cancel::default())));
     }
     let shared = Arc::new((Mutex::new(None), Condvar::new()));
-    let job = Job { shared: Arc::clone(&shared), cancel: Cancel::default() };
+    let job = Job {
+        shared: Arc::clone(&shared),
+        cancel: Cancel::default(),
+    };
     let cancel = job.cancel.clone();
     let slot = Arc::new(Mutex::new(Some(work)));
     let theirs = Arc::clone(&slot);
     let spawned = std::thread::Builder::new().name("rhocap".to_owned()).spawn(move || {
-        let Some(mut work) = theirs.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let Some(mut work) = theirs.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
         let call = work.finish(&cancel);
         *shared.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
         shared.1.notify_all();
@@ -237,7 +243,7 @@ pub fn start(capability: &Arc<Capability>, request: Request, caller: Caller) -> 
     // No thread to be had: the work is done here.
     let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     match work {
-        Some(mut work) => Started::Done(work.finish(&Cancel::default())),
+        Some(mut work) => Started::Done(Box::new(work.finish(&Cancel::default()))),
         None => Started::Running(job),
     }
 }
@@ -251,11 +257,27 @@ pub fn run(capability: &Arc<Capability>, request: Request, caller: Caller, using
 /// What is left to do after admission.
 enum Plan {
     Admit(Access),
-    Read { lines: Option<(u64, u64)>, limit: ReadLimit },
-    Write { content: Vec<u8>, append: bool, expected: Option<Expected> },
-    Edit { replacement: Replacement, expected: Option<Expected> },
-    List { recursive: bool },
-    Move { to: Option<Found>, overwrite: bool, directory: bool },
+    Read {
+        lines: Option<(u64, u64)>,
+        limit: ReadLimit,
+    },
+    Write {
+        content: Vec<u8>,
+        append: bool,
+        expected: Option<Expected>,
+    },
+    Edit {
+        replacement: Replacement,
+        expected: Option<Expected>,
+    },
+    List {
+        recursive: bool,
+    },
+    Move {
+        to: Option<Found>,
+        overwrite: bool,
+        directory: bool,
+    },
     Remove,
     Refused,
 }
@@ -311,17 +333,36 @@ impl Work {
                 work.take(target, Want::File, using);
                 work.plan = Plan::Read { lines, limit };
             }
-            Request::Write { target, content, append, create_parents, expected } => {
+            Request::Write {
+                target,
+                content,
+                append,
+                create_parents,
+                expected,
+            } => {
                 work.request = json!({"path": target.shown(), "append": append, "create_parents": create_parents});
                 work.expects(expected.as_ref());
                 work.take(target, Want::Entry { create_parents }, using);
-                work.plan = Plan::Write { content, append, expected };
+                work.plan = Plan::Write {
+                    content,
+                    append,
+                    expected,
+                };
             }
-            Request::Edit { target, old, new, count, expected } => {
+            Request::Edit {
+                target,
+                old,
+                new,
+                count,
+                expected,
+            } => {
                 work.request = json!({"path": target.shown(), "count": count});
                 work.expects(expected.as_ref());
                 work.take(target, Want::Entry { create_parents: false }, using);
-                work.plan = Plan::Edit { replacement: Replacement { old, new, count }, expected };
+                work.plan = Plan::Edit {
+                    replacement: Replacement { old, new, count },
+                    expected,
+                };
             }
             Request::List { target, recursive } => {
                 work.request = json!({"path": target.shown(), "recursive": recursive});
@@ -345,7 +386,11 @@ impl Work {
                         }
                     }
                 }
-                work.plan = Plan::Move { to: arrived, overwrite, directory: to.ends_with(b"/") };
+                work.plan = Plan::Move {
+                    to: arrived,
+                    overwrite,
+                    directory: to.ends_with(b"/"),
+                };
             }
             Request::Remove { target } => {
                 work.request = json!({"path": target.shown()});
@@ -355,7 +400,11 @@ impl Work {
             Request::Bash { command } => {
                 work.request = json!({"command": display(command.as_bytes())});
                 work.command = true;
-                let code = if capability.process() == Process::None { Code::ProcessNone } else { Code::NotAvailable };
+                let code = if capability.process() == Process::None {
+                    Code::ProcessNone
+                } else {
+                    Code::NotAvailable
+                };
                 work.refused = Some(code.into());
             }
             Request::Reject { arguments, message } => {
@@ -422,11 +471,16 @@ impl Work {
     }
 
     fn finish(&mut self, cancel: &Cancel) -> Call<Value> {
-        let mut report = Report::default();
+        let capability = Arc::clone(&self.capability);
+        let mut context = Context {
+            limits: capability.limits(),
+            cancel,
+            report: Report::default(),
+        };
         let admitted = self.refused.is_none();
         let outcome = match self.refused.take() {
             Some(refused) => Err(refused),
-            None => self.effect(cancel, &mut report).map_err(Refused::from),
+            None => self.effect(&mut context).map_err(Refused::from),
         };
         let (outcome, rule) = match outcome {
             Ok(value) => (Ok(value), None),
@@ -437,53 +491,64 @@ impl Work {
                 (Err(self.say(refused.refusal)), rule)
             }
         };
-        let receipt = self.receipt(&outcome, rule, admitted, report);
+        let receipt = self.receipt(&outcome, rule, admitted, context.report);
         Call { outcome, receipt }
     }
 
-    fn effect(&mut self, cancel: &Cancel, report: &mut Report) -> Result<Value, Refusal> {
-        let limits = self.capability.limits();
+    fn effect(&mut self, context: &mut Context<'_>) -> Result<Value, Refusal> {
         let lost = || Refusal::new(Code::InvalidArguments);
         let found = self.found.take().ok_or_else(lost)?;
         let shown = display(&found.names);
         match std::mem::replace(&mut self.plan, Plan::Refused) {
-            Plan::Admit(access) => {
-                Ok(Value::Admitted(Admitted::new(&self.capability, &self.asked, access, found)))
-            }
+            Plan::Admit(access) => Ok(Value::Admitted(Admitted::new(
+                &self.capability,
+                &self.asked,
+                access,
+                found,
+            ))),
             Plan::Read { lines, limit } => {
                 let (handle, facts) = found.into_file().ok_or_else(lost)?;
-                read::text(handle, &facts, shown, lines, limit, limits, cancel, report).map(Value::Text)
+                read::text(handle, &facts, shown, lines, limit, context).map(Value::Text)
             }
-            Plan::Write { content, append, expected } => {
+            Plan::Write {
+                content,
+                append,
+                expected,
+            } => {
                 let (entry, ..) = found.into_entry().ok_or_else(lost)?;
-                write::write(&entry, shown, &content, append, expected.as_ref(), limits, cancel, report)
-                    .map(Value::Written)
+                write::write(&entry, shown, &content, append, expected.as_ref(), context).map(Value::Written)
             }
             Plan::Edit { replacement, expected } => {
                 let (entry, ..) = found.into_entry().ok_or_else(lost)?;
                 let expected = edit::expected_version(expected.as_ref())?;
-                edit::edit(&entry, shown, &replacement, expected, limits, cancel, report).map(Value::Edited)
+                edit::edit(&entry, shown, &replacement, expected, context).map(Value::Edited)
             }
             Plan::List { recursive } => {
                 let (handle, root, names) = found.into_directory().ok_or_else(lost)?;
-                list::list(&self.capability, root, &names, &handle, recursive, cancel, report).map(Value::Listing)
+                list::list(&self.capability, root, &names, &handle, recursive, context.cancel).map(Value::Listing)
             }
-            Plan::Move { to, overwrite, directory } => {
+            Plan::Move {
+                to,
+                overwrite,
+                directory,
+            } => {
                 let side = |found: Found| {
                     let (entry, root, names) = found.into_entry().ok_or_else(lost)?;
                     Ok::<_, Refusal>(Side { root, names, entry })
                 };
                 let (from, to) = (side(found)?, side(to.ok_or_else(lost)?)?);
-                let moves_directory =
-                    from.entry.facts.is_some_and(|facts| facts.kind == crate::facts::Kind::Directory);
+                let moves_directory = from
+                    .entry
+                    .facts
+                    .is_some_and(|facts| facts.kind == crate::facts::Kind::Directory);
                 if directory && from.entry.facts.is_some() && !moves_directory {
                     return Err(Code::NotADirectory.into());
                 }
-                relocate::relocate(&self.capability, &from, &to, overwrite, cancel, report).map(Value::Moved)
+                relocate::relocate(&self.capability, &from, &to, overwrite, context).map(Value::Moved)
             }
             Plan::Remove => {
                 let (entry, ..) = found.into_entry().ok_or_else(lost)?;
-                remove::remove(&entry, shown, report).map(Value::Removed)
+                remove::remove(&entry, shown, context).map(Value::Removed)
             }
             Plan::Refused => Err(lost()),
         }
@@ -499,7 +564,11 @@ impl Work {
     }
 
     fn receipt(
-        &mut self, outcome: &Result<Value, Refusal>, rule: Option<String>, admitted: bool, report: Report,
+        &mut self,
+        outcome: &Result<Value, Refusal>,
+        rule: Option<String>,
+        admitted: bool,
+        report: Report,
     ) -> Arc<crate::receipt::Receipt> {
         let refusal = outcome.as_ref().err();
         let decided = refusal.map(|refusal| refusal.code.decision());
@@ -512,7 +581,10 @@ impl Work {
             self.capability
                 .environment()
                 .names()
-                .map(|(name, kind)| EnvironmentName { name, kind: kind.as_str() })
+                .map(|(name, kind)| EnvironmentName {
+                    name,
+                    kind: kind.as_str(),
+                })
                 .collect()
         } else {
             Vec::new()
@@ -576,8 +648,7 @@ fn escape_json(arguments: &Json) -> Json {
 }
 
 fn now() -> String {
-    let format = time::macros::format_description!(
-        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z"
-    );
+    let format =
+        time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
     time::OffsetDateTime::now_utc().format(&format).unwrap_or_default()
 }

@@ -45,5 +45,8 @@ pub fn of(bytes: &[u8]) -> String {
 /// Whether a text can be a version at all.
 #[must_use]
 pub fn is_version(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
+    text.len() == 32
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
 }

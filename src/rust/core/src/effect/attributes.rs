@@ -25,12 +25,12 @@ pub fn keep(old: Option<impl AsFd>, facts: &Facts, new: impl AsFd) -> Result<Vec
     if (fresh.uid, fresh.gid) != (facts.uid, facts.gid) {
         let uid = (fresh.uid != facts.uid).then(|| Uid::from_raw(facts.uid));
         let gid = (fresh.gid != facts.gid).then(|| Gid::from_raw(facts.gid));
-        fchown(new, uid, gid).map_err(|errno| {
-            Refusal::new(Code::OwnershipLost).with("errno", errno.raw_os_error())
-        })?;
+        fchown(new, uid, gid).map_err(|errno| Refusal::new(Code::OwnershipLost).with("errno", errno.raw_os_error()))?;
     }
     fchmod(new, Mode::from_raw_mode((facts.mode & 0o777) as rustix::fs::RawMode))?;
-    let Some(old) = old else { return Ok(vec!["extended attributes".to_owned()]) };
+    let Some(old) = old else {
+        return Ok(vec!["extended attributes".to_owned()]);
+    };
     Ok(copy_extended(old.as_fd(), new))
 }
 

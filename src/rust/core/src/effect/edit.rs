@@ -4,8 +4,7 @@ use similar::TextDiff;
 
 use super::install::{self, Basis, Entry};
 use super::write::Expected;
-use super::{read, Cancel, Report};
-use crate::limits::Limits;
+use super::{read, Context};
 use crate::outcome::{Code, Refusal};
 use crate::version;
 
@@ -46,18 +45,22 @@ pub struct Edited {
 ///
 /// # Errors
 /// `NotFound`, `NotText`, `CountMismatch`, `LostUpdate`, and those of [`install::install`].
-#[allow(clippy::too_many_arguments)]
 pub fn edit(
-    entry: &Entry, path: String, replacement: &Replacement, expected: Option<&str>, limits: &Limits, cancel: &Cancel,
-    report: &mut Report,
+    entry: &Entry,
+    path: String,
+    replacement: &Replacement,
+    expected: Option<&str>,
+    context: &mut Context<'_>,
 ) -> Result<Edited, Refusal> {
     if replacement.old.is_empty() {
         return Err(Refusal::new(Code::InvalidArguments).say("The text to replace is empty."));
     }
-    let Some(old) = install::open_old(entry)? else { return Err(Code::NotFound.into()) };
-    let before = install::old_content(&old, limits, cancel)?;
+    let Some(old) = install::open_old(entry)? else {
+        return Err(Code::NotFound.into());
+    };
+    let before = install::old_content(&old, context)?;
     let version = version::of(&before);
-    report.version_before = Some(version.clone());
+    context.report.version_before = Some(version.clone());
     if expected.is_some_and(|wanted| wanted != version) {
         return Err(Refusal::new(Code::LostUpdate).with("reason", "the file was changed"));
     }
@@ -65,7 +68,9 @@ pub fn edit(
     let places: Vec<usize> = memchr::memmem::find_iter(&before, &replacement.old).collect();
     let found = places.len() as u64;
     if found != replacement.count {
-        return Err(Refusal::new(Code::CountMismatch).with("found", found).with("expected", replacement.count));
+        return Err(Refusal::new(Code::CountMismatch)
+            .with("found", found)
+            .with("expected", replacement.count));
     }
     let mut after = Vec::with_capacity(before.len());
     let mut copied = 0;
@@ -77,7 +82,7 @@ pub fn edit(
     after.extend_from_slice(&before[copied..]);
     read::check(&after)?;
     let (diff, truncated_diff) = difference(&before, &after, &path);
-    let installed = install::install(entry, Some(old), &after, &Basis::Version(version), limits, cancel, report)?;
+    let installed = install::install(entry, Some(&old), &after, &Basis::Version(version), context)?;
     Ok(Edited {
         path,
         bytes: after.len() as u64,
@@ -110,7 +115,11 @@ fn difference(before: &[u8], after: &[u8], path: &str) -> (String, bool) {
         // A difference that takes longer is given more coarsely.
         .timeout(std::time::Duration::from_millis(500))
         .diff_lines(before.as_ref(), after.as_ref());
-    let mut text = diff.unified_diff().context_radius(3).header(&format!("a/{path}"), &format!("b/{path}")).to_string();
+    let mut text = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .to_string();
     if text.len() <= DIFF_BYTES {
         return (text, false);
     }

@@ -7,10 +7,12 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat, AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{
+    fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat, AtFlags, Mode, OFlags, RenameFlags,
+};
 use rustix::io::Errno;
 
-use super::{attributes, read, Cancel, Extent, Report};
+use super::{attributes, read, Cancel, Context, Extent};
 use crate::facts::{self, Facts, Kind};
 use crate::limits::Limits;
 use crate::outcome::{Code, Refusal};
@@ -78,71 +80,98 @@ pub fn open_old(entry: &Entry) -> Result<Option<OwnedFd>, Refusal> {
 /// `Contended`, `LostUpdate`, `OwnershipLost`, `WriteFailed`, `Cancelled`, or the system's. The old
 /// file stands then, and nothing that was made on the way remains.
 pub fn install(
-    entry: &Entry, old: Option<OwnedFd>, content: &[u8], basis: &Basis, limits: &Limits, cancel: &Cancel,
-    report: &mut Report,
+    entry: &Entry,
+    old: Option<&OwnedFd>,
+    content: &[u8],
+    basis: &Basis,
+    context: &mut Context<'_>,
 ) -> Result<Installed, Refusal> {
-    cancel.check()?;
+    context.cancel.check()?;
     // A write beyond the limit would kill R with SIGXFSZ; there is no need to try.
     if let Some(most) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
         if content.len() as u64 > most {
-            return Err(Refusal::new(Code::WriteFailed).with("errno", Errno::FBIG.raw_os_error()).with("limit", most));
+            return Err(Refusal::new(Code::WriteFailed)
+                .with("errno", Errno::FBIG.raw_os_error())
+                .with("limit", most));
         }
     }
     let made = Directories::make(&entry.parent, &entry.missing)?;
     let parent = made.last().map_or_else(|| Arc::clone(&entry.parent), Arc::clone);
-    let result = install_in(&parent, entry, old, content, basis, limits, cancel, report);
+    let result = install_in(&parent, entry, old, content, basis, context);
     if result.is_ok() {
-        report.extent = Extent::Done;
-        report.bytes = Some(content.len() as u64);
-        if limits.fsync && !made.sync(&parent) {
-            report.gaps.push("directory_not_synced");
+        context.report.extent = Extent::Done;
+        context.report.bytes = Some(content.len() as u64);
+        if context.limits.fsync && !made.sync(&parent) {
+            context.report.gaps.push("directory_not_synced");
         }
-    } else if report.extent == Extent::None {
+    } else if context.report.extent == Extent::None {
         made.undo();
     }
     result
 }
 
-#[allow(clippy::too_many_arguments)]
 fn install_in(
-    parent: &Arc<OwnedFd>, entry: &Entry, old: Option<OwnedFd>, content: &[u8], basis: &Basis, limits: &Limits,
-    cancel: &Cancel, report: &mut Report,
+    parent: &Arc<OwnedFd>,
+    entry: &Entry,
+    old: Option<&OwnedFd>,
+    content: &[u8],
+    basis: &Basis,
+    context: &mut Context<'_>,
 ) -> Result<Installed, Refusal> {
-    let mode = if entry.facts.is_some() { Mode::from_raw_mode(0o600) } else { Mode::from_raw_mode(0o666) };
+    let mode = if entry.facts.is_some() {
+        Mode::from_raw_mode(0o600)
+    } else {
+        Mode::from_raw_mode(0o666)
+    };
     let temporary = Temporary::make(parent, mode)?;
-    let version = write_and_hash(&temporary.handle, content, old.as_ref(), entry, limits, cancel, report)?;
+    let version = write_and_hash(&temporary.handle, content, old, entry, context)?;
     let lost = match &entry.facts {
-        Some(facts) => attributes::keep(old.as_ref(), facts, &temporary.handle)?,
+        Some(facts) => attributes::keep(old, facts, &temporary.handle)?,
         None => Vec::new(),
     };
-    if limits.fsync {
+    if context.limits.fsync {
         fsync(&temporary.handle).map_err(write_failed)?;
     }
-    cancel.check()?;
+    context.cancel.check()?;
     match &entry.facts {
-        None => place_new(parent, temporary, &entry.name, report)?,
-        Some(admitted) => replace(parent, temporary, &entry.name, admitted, old, basis, limits, report)?,
+        None => place_new(parent, temporary, &entry.name, context)?,
+        Some(admitted) => {
+            let replaced = Replaced {
+                name: &entry.name,
+                admitted,
+                old,
+                basis,
+            };
+            replaced.replace(parent, temporary, context)?;
+        }
     }
-    report.version_after = Some(version.clone());
-    Ok(Installed { created: entry.facts.is_none(), version, lost })
+    context.report.version_after = Some(version.clone());
+    Ok(Installed {
+        created: entry.facts.is_none(),
+        version,
+        lost,
+    })
 }
 
 /// Writes the new bytes, and meanwhile takes the versions of old and new.
 fn write_and_hash(
-    file: &OwnedFd, content: &[u8], old: Option<&OwnedFd>, entry: &Entry, limits: &Limits, cancel: &Cancel,
-    report: &mut Report,
+    file: &OwnedFd,
+    content: &[u8],
+    old: Option<&OwnedFd>,
+    entry: &Entry,
+    context: &mut Context<'_>,
 ) -> Result<String, Refusal> {
+    let (limits, cancel) = (context.limits, context.cancel);
     let before = || {
         let facts = entry.facts.as_ref()?;
-        let copy = rustix::io::fcntl_dupfd_cloexec(old?, 0).ok()?;
-        version_of_file(copy, facts, limits, cancel).ok()
+        version_of_file(old?, facts, limits, cancel).ok()
     };
-    let known = report.version_before.is_some();
+    let known = context.report.version_before.is_some();
     let old_size = entry.facts.as_ref().map_or(0, |facts| facts.size);
     if content.len() < PARALLEL && old_size < PARALLEL as u64 {
         write_all(file, content, cancel)?;
         if !known {
-            report.version_before = before();
+            context.report.version_before = before();
         }
         return Ok(version::of(content));
     }
@@ -151,7 +180,7 @@ fn write_and_hash(
         let written = write_all(file, content, cancel);
         let (after, earlier) = hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if !known {
-            report.version_before = earlier;
+            context.report.version_before = earlier;
         }
         written.map(|()| after)
     })
@@ -161,18 +190,19 @@ fn write_and_hash(
 ///
 /// # Errors
 /// `TooLarge`, `ReadFailed`, `Cancelled`.
-pub fn version_of_file(file: OwnedFd, facts: &Facts, limits: &Limits, cancel: &Cancel) -> Result<String, Refusal> {
+pub fn version_of_file(file: &OwnedFd, facts: &Facts, limits: &Limits, cancel: &Cancel) -> Result<String, Refusal> {
     if facts.size > limits.read_bytes {
-        return Err(Refusal::new(Code::TooLarge).with("size", facts.size).with("limit", limits.read_bytes));
+        return Err(Refusal::new(Code::TooLarge)
+            .with("size", facts.size)
+            .with("limit", limits.read_bytes));
     }
     let mut hasher = version::Hasher::default();
     let mut buffer = vec![0_u8; usize::try_from(facts.size.clamp(1, 1 << 20)).unwrap_or(1 << 20)];
     let mut offset = 0;
     loop {
         cancel.check()?;
-        let read = rustix::io::pread(&file, &mut buffer, offset).map_err(|errno| {
-            Refusal::new(Code::ReadFailed).with("errno", errno.raw_os_error())
-        })?;
+        let read = rustix::io::pread(file, &mut buffer, offset)
+            .map_err(|errno| Refusal::new(Code::ReadFailed).with("errno", errno.raw_os_error()))?;
         if read == 0 {
             return Ok(hasher.finish());
         }
@@ -202,7 +232,12 @@ fn write_failed(errno: Errno) -> Refusal {
     Refusal::new(Code::WriteFailed).with("errno", errno.raw_os_error())
 }
 
-fn place_new(parent: &OwnedFd, mut temporary: Temporary, name: &[u8], report: &mut Report) -> Result<(), Refusal> {
+fn place_new(
+    parent: &OwnedFd,
+    mut temporary: Temporary,
+    name: &[u8],
+    context: &mut Context<'_>,
+) -> Result<(), Refusal> {
     let placed = match renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::NOREPLACE) {
         // The file system cannot do it; a hard link refuses an existing name too.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -215,69 +250,85 @@ fn place_new(parent: &OwnedFd, mut temporary: Temporary, name: &[u8], report: &m
         Err(Errno::EXIST) => return Err(Code::Contended.into()),
         Err(errno) => return Err(errno.into()),
     }
-    report.extent = Extent::Partial;
+    context.report.extent = Extent::Partial;
     verify(parent, name, &temporary)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn replace(
-    parent: &OwnedFd, mut temporary: Temporary, name: &[u8], admitted: &Facts, old: Option<OwnedFd>, basis: &Basis,
-    limits: &Limits, report: &mut Report,
-) -> Result<(), Refusal> {
-    let is_admitted = |entry: &[u8]| facts::of_entry(parent, entry).is_ok_and(|found| found.identity == admitted.identity);
-    let is_basis = |old: Option<OwnedFd>| match (basis, old) {
-        (Basis::Any, _) => true,
-        (Basis::Version(_), None) => false,
-        (Basis::Version(wanted), Some(old)) => facts::of_handle(&old).is_ok_and(|facts| {
-            version_of_file(old, &facts, limits, &Cancel::default()).is_ok_and(|found| found == *wanted)
-        }),
-    };
-    match renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::EXCHANGE) {
-        Ok(()) => {}
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            // No exchange here: look first, then rename. Between the two another program has a moment.
-            report.gaps.push("rename_without_exchange");
-            if !is_admitted(name) {
-                return Err(Code::Contended.into());
-            }
-            if !is_basis(old) {
-                return Err(Code::LostUpdate.into());
-            }
-            renameat(parent, temporary.name.as_str(), parent, name).map_err(Refusal::from)?;
-            temporary.keep();
-            report.extent = Extent::Partial;
-            return verify(parent, name, &temporary);
-        }
-        // The entry went away.
-        Err(Errno::NOENT) => return Err(Code::Contended.into()),
-        Err(errno) => return Err(errno.into()),
+/// An existing file that new content is to replace.
+struct Replaced<'a> {
+    name: &'a [u8],
+    admitted: &'a Facts,
+    old: Option<&'a OwnedFd>,
+    basis: &'a Basis,
+}
+
+impl Replaced<'_> {
+    /// Whether the entry is the object that was admitted.
+    fn is_admitted(&self, parent: &OwnedFd, entry: &[u8]) -> bool {
+        facts::of_entry(parent, entry).is_ok_and(|found| found.identity == self.admitted.identity)
     }
-    // Now the new file has the name, and what was there has the temporary one.
-    let verdict = if !is_admitted(temporary.name.as_bytes()) {
-        Some(Code::Contended)
-    } else if !is_basis(old) {
-        Some(Code::LostUpdate)
-    } else {
-        None
-    };
-    if let Some(code) = verdict {
-        let ours = facts::of_entry(parent, name).is_ok_and(|found| found.identity == temporary.facts.identity);
-        let restored = ours
-            && renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::EXCHANGE).is_ok()
-            && facts::of_entry(parent, temporary.name.as_bytes()).is_ok_and(|found| found.identity == temporary.facts.identity);
-        if !restored {
-            // Somebody else is at work on both names. What we moved away stays under the temporary
-            // name: losing it would be worse than leaving it.
-            temporary.keep();
-            report.extent = Extent::Partial;
-            return Err(Refusal::new(code).with("left", temporary.name.clone()));
+
+    /// Whether the old content is still the one that the new content was made from.
+    fn is_basis(&self, limits: &Limits) -> bool {
+        match (self.basis, self.old) {
+            (Basis::Any, _) => true,
+            (Basis::Version(_), None) => false,
+            (Basis::Version(wanted), Some(old)) => facts::of_handle(old).is_ok_and(|facts| {
+                version_of_file(old, &facts, limits, &Cancel::default()).is_ok_and(|found| found == *wanted)
+            }),
         }
-        return Err(code.into());
     }
-    report.extent = Extent::Partial;
-    // The old file, under the temporary name, goes away with it.
-    temporary.remove();
-    verify(parent, name, &temporary)
+
+    fn replace(&self, parent: &OwnedFd, mut temporary: Temporary, context: &mut Context<'_>) -> Result<(), Refusal> {
+        let name = self.name;
+        match renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::EXCHANGE) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                // No exchange here: look first, then rename. Between the two another program has a moment.
+                context.report.gaps.push("rename_without_exchange");
+                if !self.is_admitted(parent, name) {
+                    return Err(Code::Contended.into());
+                }
+                if !self.is_basis(context.limits) {
+                    return Err(Code::LostUpdate.into());
+                }
+                renameat(parent, temporary.name.as_str(), parent, name).map_err(Refusal::from)?;
+                temporary.keep();
+                context.report.extent = Extent::Partial;
+                return verify(parent, name, &temporary);
+            }
+            // The entry went away.
+            Err(Errno::NOENT) => return Err(Code::Contended.into()),
+            Err(errno) => return Err(errno.into()),
+        }
+        // Now the new file has the name, and what was there has the temporary one.
+        let verdict = if !self.is_admitted(parent, temporary.name.as_bytes()) {
+            Some(Code::Contended)
+        } else if !self.is_basis(context.limits) {
+            Some(Code::LostUpdate)
+        } else {
+            None
+        };
+        if let Some(code) = verdict {
+            let ours = facts::of_entry(parent, name).is_ok_and(|found| found.identity == temporary.facts.identity);
+            let restored = ours
+                && renameat_with(parent, temporary.name.as_str(), parent, name, RenameFlags::EXCHANGE).is_ok()
+                && facts::of_entry(parent, temporary.name.as_bytes())
+                    .is_ok_and(|found| found.identity == temporary.facts.identity);
+            if !restored {
+                // Somebody else is at work on both names. What we moved away stays under the temporary
+                // name: losing it would be worse than leaving it.
+                temporary.keep();
+                context.report.extent = Extent::Partial;
+                return Err(Refusal::new(code).with("left", temporary.name.clone()));
+            }
+            return Err(code.into());
+        }
+        context.report.extent = Extent::Partial;
+        // The old file, under the temporary name, goes away with it.
+        temporary.remove();
+        verify(parent, name, &temporary)
+    }
 }
 
 fn verify(parent: &OwnedFd, name: &[u8], temporary: &Temporary) -> Result<(), Refusal> {
@@ -304,7 +355,13 @@ impl Temporary {
             match openat(parent, name.as_str(), flags, mode) {
                 Ok(handle) => {
                     let facts = facts::of_handle(&handle)?;
-                    return Ok(Self { parent: Arc::clone(parent), name, handle, facts, present: true });
+                    return Ok(Self {
+                        parent: Arc::clone(parent),
+                        name,
+                        handle,
+                        facts,
+                        present: true,
+                    });
                 }
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
@@ -337,7 +394,10 @@ struct Directories {
 
 impl Directories {
     fn make(parent: &Arc<OwnedFd>, names: &[Vec<u8>]) -> Result<Self, Refusal> {
-        let mut directories = Self { made: Vec::new(), handles: Vec::new() };
+        let mut directories = Self {
+            made: Vec::new(),
+            handles: Vec::new(),
+        };
         let mut at = Arc::clone(parent);
         for name in names {
             match directories.step(&at, name) {
@@ -383,10 +443,14 @@ impl Directories {
 
     /// Writes the changed directories to stable storage; whether all could be.
     fn sync(&self, parent: &OwnedFd) -> bool {
-        std::iter::once(parent).chain(self.made.iter().map(|(at, _)| at.as_ref())).all(|directory| {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            openat(directory.as_fd(), c".", flags, Mode::empty()).and_then(fsync).is_ok()
-        })
+        std::iter::once(parent)
+            .chain(self.made.iter().map(|(at, _)| at.as_ref()))
+            .all(|directory| {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                openat(directory.as_fd(), c".", flags, Mode::empty())
+                    .and_then(fsync)
+                    .is_ok()
+            })
     }
 }
 
@@ -394,9 +458,9 @@ impl Directories {
 ///
 /// # Errors
 /// `TooLarge`, `ReadFailed`, `Cancelled`.
-pub fn old_content(old: &OwnedFd, limits: &Limits, cancel: &Cancel) -> Result<Vec<u8>, Refusal> {
+pub fn old_content(old: &OwnedFd, context: &Context<'_>) -> Result<Vec<u8>, Refusal> {
     let copy = rustix::io::fcntl_dupfd_cloexec(old, 0)?;
     rustix::fs::seek(&copy, rustix::fs::SeekFrom::Start(0))?;
     let facts = facts::of_handle(&copy)?;
-    read::bytes(copy, &facts, limits.read_bytes, cancel)
+    read::bytes(copy, &facts, context.limits.read_bytes, context.cancel)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::fs::{openat, Dir, Mode, OFlags};
 
-use super::{Cancel, Report};
+use super::Cancel;
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
@@ -48,16 +48,36 @@ pub struct Listing {
 /// # Errors
 /// The system's, and `Cancelled`.
 pub fn list(
-    capability: &Capability, root: usize, names: &[u8], handle: &Arc<OwnedFd>, recursive: bool, cancel: &Cancel,
-    report: &mut Report,
+    capability: &Capability,
+    root: usize,
+    names: &[u8],
+    handle: &Arc<OwnedFd>,
+    recursive: bool,
+    cancel: &Cancel,
 ) -> Result<Listing, Refusal> {
-    let shown = if names.is_empty() { ".".to_owned() } else { crate::escape::display(names) };
-    let mut listing = Listing { path: shown, entries: Vec::new(), truncated: false };
-    let base = Place { root, names: names.to_vec() };
-    let mut below = Vec::new();
-    enter(capability, &base, handle, &mut below, recursive, 0, cancel, &mut listing)?;
-    report.bytes = None;
-    Ok(listing)
+    let shown = if names.is_empty() {
+        ".".to_owned()
+    } else {
+        crate::escape::display(names)
+    };
+    let listing = Listing {
+        path: shown,
+        entries: Vec::new(),
+        truncated: false,
+    };
+    let place = Place {
+        root,
+        names: names.to_vec(),
+    };
+    let mut lister = Lister {
+        capability,
+        recursive,
+        cancel,
+        below: Vec::new(),
+        listing,
+    };
+    lister.enter(&place, handle, 0)?;
+    Ok(lister.listing)
 }
 
 /// Where a directory lies: the root that governs it and its names there.
@@ -97,56 +117,70 @@ pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Refusal> {
     Ok(names)
 }
 
-#[allow(clippy::too_many_arguments)]
-fn enter(
-    capability: &Capability, place: &Place, handle: &Arc<OwnedFd>, below: &mut Vec<u8>, recursive: bool, depth: usize,
-    cancel: &Cancel, listing: &mut Listing,
-) -> Result<(), Refusal> {
-    let most = capability.limits().entries;
-    for name in names(handle)? {
-        cancel.check()?;
-        if listing.entries.len() as u64 >= most {
-            listing.truncated = true;
-            return Ok(());
-        }
-        // A name that went away since is no entry.
-        let Ok(found) = facts::of_entry(handle, &name) else { continue };
-        let child = governing(capability, place, &name, &found);
-        let root = &capability.roots()[child.root];
-        let leaf = if found.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
-        let carve_out = [Effect::Deny, Effect::Protect]
-            .into_iter()
-            .find(|effect| root.covering(*effect, &child.names, leaf).is_some())
-            .map(Effect::as_str);
-        let mount = found.mount != root.facts.mount;
-        let length = below.len();
-        if length > 0 {
-            below.push(b'/');
-        }
-        below.extend_from_slice(&name);
-        listing.entries.push(ListEntry {
-            path: below.clone(),
-            kind: found.kind.as_str(),
-            bytes: found.size,
-            modified: found.modified,
-            carve_out,
-            mount,
-        });
-        let admitted = carve_out != Some(Effect::Deny.as_str()) && (!mount || capability.limits().mounts);
-        if recursive && found.kind == Kind::Directory && admitted {
-            if depth + 1 >= DEEPEST {
-                listing.truncated = true;
-            } else if let Some(inner) = open_child(handle, &name, &found) {
-                // What may not be read is left out, as `ls -R` does it.
-                match enter(capability, &child, &inner, below, recursive, depth + 1, cancel, listing) {
-                    Err(refusal) if refusal.code == crate::outcome::Code::Cancelled => return Err(refusal),
-                    _ => {}
+struct Lister<'a> {
+    capability: &'a Capability,
+    recursive: bool,
+    cancel: &'a Cancel,
+    /// The names from the listed directory to where the lister is.
+    below: Vec<u8>,
+    listing: Listing,
+}
+
+impl Lister<'_> {
+    fn enter(&mut self, place: &Place, handle: &Arc<OwnedFd>, depth: usize) -> Result<(), Refusal> {
+        let capability = self.capability;
+        let most = capability.limits().entries;
+        for name in names(handle)? {
+            self.cancel.check()?;
+            if self.listing.entries.len() as u64 >= most {
+                self.listing.truncated = true;
+                return Ok(());
+            }
+            // A name that went away since is no entry.
+            let Ok(found) = facts::of_entry(handle, &name) else {
+                continue;
+            };
+            let child = governing(capability, place, &name, &found);
+            let root = &capability.roots()[child.root];
+            let leaf = if found.kind == Kind::Directory {
+                Leaf::Directory
+            } else {
+                Leaf::File
+            };
+            let carve_out = [Effect::Deny, Effect::Protect]
+                .into_iter()
+                .find(|effect| root.covering(*effect, &child.names, leaf).is_some())
+                .map(Effect::as_str);
+            let mount = found.mount != root.facts.mount;
+            let length = self.below.len();
+            if length > 0 {
+                self.below.push(b'/');
+            }
+            self.below.extend_from_slice(&name);
+            self.listing.entries.push(ListEntry {
+                path: self.below.clone(),
+                kind: found.kind.as_str(),
+                bytes: found.size,
+                modified: found.modified,
+                carve_out,
+                mount,
+            });
+            let admitted = carve_out != Some(Effect::Deny.as_str()) && (!mount || capability.limits().mounts);
+            if self.recursive && found.kind == Kind::Directory && admitted {
+                if depth + 1 >= DEEPEST {
+                    self.listing.truncated = true;
+                } else if let Some(inner) = open_child(handle, &name, &found) {
+                    // What may not be read is left out, as `ls -R` does it.
+                    match self.enter(&child, &inner, depth + 1) {
+                        Err(refusal) if refusal.code == crate::outcome::Code::Cancelled => return Err(refusal),
+                        _ => {}
+                    }
                 }
             }
+            self.below.truncate(length);
         }
-        below.truncate(length);
+        Ok(())
     }
-    Ok(())
 }
 
 /// A child directory, if it is still the one that was seen and no kernel file system.
@@ -164,8 +198,17 @@ fn governing(capability: &Capability, parent: &Place, name: &[u8], found: &Facts
         .roots()
         .iter()
         .position(|root| root.is(found.identity, found.mount))
-        .map_or_else(|| parent.child(name), |root| Place { root, names: Vec::new() })
+        .map_or_else(
+            || parent.child(name),
+            |root| Place {
+                root,
+                names: Vec::new(),
+            },
+        )
 }
+
+/// Is given the names below a directory, and what is there.
+pub type Visitor<'a> = dyn FnMut(&[u8], &Facts) -> Result<(), Refusal> + 'a;
 
 /// Visits every name below a directory, without entering links or other mounts. The visitor gets the
 /// names below the directory, and what is there; it stops the walk by an error.
@@ -174,8 +217,11 @@ fn governing(capability: &Capability, parent: &Place, name: &[u8], found: &Facts
 /// The visitor's, the system's, and `Cancelled`. Deeper trees than [`DEEPEST`] are an error, because
 /// a check that stopped early would be none.
 pub fn visit(
-    handle: &OwnedFd, below: &mut Vec<u8>, depth: usize, cancel: &Cancel,
-    visitor: &mut dyn FnMut(&[u8], &Facts) -> Result<(), Refusal>,
+    handle: &OwnedFd,
+    below: &mut Vec<u8>,
+    depth: usize,
+    cancel: &Cancel,
+    visitor: &mut Visitor<'_>,
 ) -> Result<(), Refusal> {
     if depth >= DEEPEST {
         return Err(Refusal::new(crate::outcome::Code::TooLarge).with("deepest", DEEPEST as u64));

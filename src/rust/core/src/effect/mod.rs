@@ -12,6 +12,7 @@ pub mod write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use crate::limits::Limits;
 use crate::outcome::{Code, Refusal};
 
 /// How far an effect came, for the receipt.
@@ -51,6 +52,16 @@ pub struct Report {
     pub version_after: Option<String>,
     /// What could not be assured.
     pub gaps: Vec<&'static str>,
+}
+
+/// What every effect gets beside its own arguments.
+pub struct Context<'a> {
+    /// The capability's bounds.
+    pub limits: &'a Limits,
+    /// Whether the caller still wants it.
+    pub cancel: &'a Cancel,
+    /// What the receipt will say.
+    pub report: Report,
 }
 
 /// A request to stop, shared with the caller.

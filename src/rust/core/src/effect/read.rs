@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 
-use super::{Cancel, Report};
+use super::{Cancel, Context};
 use crate::facts::Facts;
-use crate::limits::Limits;
 use crate::outcome::{Code, Refusal};
 use crate::version;
 
@@ -58,8 +57,7 @@ pub struct Text {
 /// # Errors
 /// `TooLarge` before anything is allocated, `ReadFailed`, `Cancelled`.
 pub fn bytes(handle: OwnedFd, facts: &Facts, most: u64, cancel: &Cancel) -> Result<Vec<u8>, Refusal> {
-    let too_large =
-        |size: u64| Refusal::new(Code::TooLarge).with("size", size).with("limit", most);
+    let too_large = |size: u64| Refusal::new(Code::TooLarge).with("size", size).with("limit", most);
     if facts.size > most {
         return Err(too_large(facts.size));
     }
@@ -68,7 +66,9 @@ pub fn bytes(handle: OwnedFd, facts: &Facts, most: u64, cancel: &Cancel) -> Resu
     let mut content = Vec::new();
     // One byte more, so that the end is seen without growing.
     content.try_reserve_exact(capacity + 1).map_err(|_| {
-        Refusal::new(Code::ReadFailed).say("There is not enough memory for the file.").with("size", facts.size)
+        Refusal::new(Code::ReadFailed)
+            .say("There is not enough memory for the file.")
+            .with("size", facts.size)
     })?;
     let mut file = File::from(handle);
     loop {
@@ -91,24 +91,31 @@ pub fn bytes(handle: OwnedFd, facts: &Facts, most: u64, cancel: &Cancel) -> Resu
 /// # Errors
 /// Those of [`bytes`], and `NotText`.
 pub fn text(
-    handle: OwnedFd, facts: &Facts, path: String, lines: Option<(u64, u64)>, limit: Limit, limits: &Limits,
-    cancel: &Cancel, report: &mut Report,
+    handle: OwnedFd,
+    facts: &Facts,
+    path: String,
+    lines: Option<(u64, u64)>,
+    limit: Limit,
+    context: &mut Context<'_>,
 ) -> Result<Text, Refusal> {
-    let content = bytes(handle, facts, limits.read_bytes, cancel)?;
+    let content = bytes(handle, facts, context.limits.read_bytes, context.cancel)?;
     let total_bytes = content.len() as u64;
     let (version, checked) = if content.len() >= PARALLEL {
         std::thread::scope(|scope| {
             let hashing = scope.spawn(|| version::of(&content));
             let checked = check(&content);
             // A panic of the other thread is ours.
-            (hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), checked)
+            (
+                hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                checked,
+            )
         })
     } else {
         (version::of(&content), check(&content))
     };
-    report.version_before = Some(version.clone());
+    context.report.version_before = Some(version.clone());
     let total_lines = checked?;
-    cancel.check()?;
+    context.cancel.check()?;
 
     let (start, asked_end, first_line) = match lines {
         None => (0, content.len(), 1),
@@ -119,8 +126,8 @@ pub fn text(
     };
     let most = match limit {
         Limit::Default => DEFAULT_BYTES,
-        Limit::Capability => limits.read_bytes,
-        Limit::Bytes(bytes) => bytes.min(limits.read_bytes),
+        Limit::Capability => context.limits.read_bytes,
+        Limit::Bytes(bytes) => bytes.min(context.limits.read_bytes),
     };
     let text = String::from_utf8(content).map_err(|_| Code::NotText)?;
     let mut end = asked_end;
@@ -130,13 +137,17 @@ pub fn text(
             end -= 1;
         }
     }
-    let text = if start == 0 && end == text.len() { text } else { text[start..end].to_owned() };
+    let text = if start == 0 && end == text.len() {
+        text
+    } else {
+        text[start..end].to_owned()
+    };
     let count = if end - start == usize::try_from(total_bytes).unwrap_or(usize::MAX) {
         total_lines
     } else {
         count_lines(text.as_bytes())
     };
-    report.bytes = Some(text.len() as u64);
+    context.report.bytes = Some(text.len() as u64);
     Ok(Text {
         bytes: text.len() as u64,
         lines: count,
@@ -154,11 +165,15 @@ pub fn text(
 pub fn check(content: &[u8]) -> Result<u64, Refusal> {
     if simdutf8::basic::from_utf8(content).is_err() {
         let at = simdutf8::compat::from_utf8(content).map_or_else(|error| error.valid_up_to(), |_| 0);
-        return Err(Refusal::new(Code::NotText).with("reason", "invalid UTF-8").with("offset", at as u64));
+        return Err(Refusal::new(Code::NotText)
+            .with("reason", "invalid UTF-8")
+            .with("offset", at as u64));
     }
     // R's strings end at a NUL byte.
     if let Some(at) = memchr::memchr(0, content) {
-        return Err(Refusal::new(Code::NotText).with("reason", "NUL byte").with("offset", at as u64));
+        return Err(Refusal::new(Code::NotText)
+            .with("reason", "NUL byte")
+            .with("offset", at as u64));
     }
     Ok(count_lines(content))
 }
@@ -170,7 +185,11 @@ fn count_lines(content: &[u8]) -> u64 {
 
 /// Where lines `first` to `last` (from 1, both included) lie.
 fn line_range(content: &[u8], first: u64, last: u64) -> (usize, usize) {
-    let (mut start, mut end) = if first <= 1 { (Some(0), content.len()) } else { (None, content.len()) };
+    let (mut start, mut end) = if first <= 1 {
+        (Some(0), content.len())
+    } else {
+        (None, content.len())
+    };
     let mut line = 1;
     for at in memchr::memchr_iter(b'\n', content) {
         if line == last {
@@ -203,7 +222,11 @@ mod tests {
             (1, u64::MAX, "one\ntwo\nthree"),
         ] {
             let (start, end) = line_range(content, first, last);
-            assert_eq!(std::str::from_utf8(&content[start..end]), Ok(expected), "{first}-{last}");
+            assert_eq!(
+                std::str::from_utf8(&content[start..end]),
+                Ok(expected),
+                "{first}-{last}"
+            );
         }
     }
 

@@ -4,7 +4,7 @@ use rustix::fs::{openat, renameat, renameat_with, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::install::Entry;
-use super::{list, Cancel, Extent, Report};
+use super::{list, Cancel, Context, Extent};
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
@@ -39,18 +39,28 @@ pub struct Moved {
 /// `NotFound`, `AlreadyExists`, `CarveOut` for something inside a directory, `CrossDevice`,
 /// `Contended`, or the system's.
 pub fn relocate(
-    capability: &Capability, from: &Side, to: &Side, overwrite: bool, cancel: &Cancel, report: &mut Report,
+    capability: &Capability,
+    from: &Side,
+    to: &Side,
+    overwrite: bool,
+    context: &mut Context<'_>,
 ) -> Result<Moved, Refusal> {
-    let Some(source) = &from.entry.facts else { return Err(Code::NotFound.into()) };
+    let Some(source) = &from.entry.facts else {
+        return Err(Code::NotFound.into());
+    };
     if to.entry.facts.is_some() && !overwrite {
         return Err(Code::AlreadyExists.into());
     }
-    let leaf = if source.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
+    let leaf = if source.kind == Kind::Directory {
+        Leaf::Directory
+    } else {
+        Leaf::File
+    };
     carve_outs(capability, to.root, &to.names, leaf)?;
     if source.kind == Kind::Directory {
-        inside(capability, from, to, source, cancel)?;
+        inside(capability, from, to, source, context.cancel)?;
     }
-    cancel.check()?;
+    context.cancel.check()?;
     if facts::of_entry(&from.entry.parent, &from.entry.name)?.identity != source.identity {
         return Err(Code::Contended.into());
     }
@@ -63,7 +73,7 @@ pub fn relocate(
             Err(Errno::INVAL) if starts_inside(&from.names, &to.names) && from.root == to.root => Err(Errno::INVAL),
             // No such rename here; an entry that appears now would be replaced, so look once more.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                report.gaps.push("rename_without_noreplace");
+                context.report.gaps.push("rename_without_noreplace");
                 match facts::of_entry(onto, new) {
                     Err(Errno::NOENT) => renameat(at, name, onto, new),
                     Ok(_) => Err(Errno::EXIST),
@@ -74,7 +84,7 @@ pub fn relocate(
         }
     };
     match renamed {
-        Ok(()) => report.extent = Extent::Partial,
+        Ok(()) => context.report.extent = Extent::Partial,
         Err(Errno::EXIST) if !overwrite => return Err(Code::Contended.into()),
         Err(Errno::INVAL) => {
             return Err(Refusal::new(Code::InvalidPath).say("A directory cannot be moved into itself."));
@@ -85,8 +95,12 @@ pub fn relocate(
     if !facts::of_entry(onto, new).is_ok_and(|found| found.identity == source.identity) {
         return Err(Code::Contended.into());
     }
-    report.extent = Extent::Done;
-    let replaced = to.entry.facts.as_ref().is_some_and(|old| old.identity != source.identity);
+    context.report.extent = Extent::Done;
+    let replaced = to
+        .entry
+        .facts
+        .as_ref()
+        .is_some_and(|old| old.identity != source.identity);
     Ok(Moved {
         from: crate::escape::display(&from.names),
         to: crate::escape::display(&to.names),
@@ -127,10 +141,18 @@ fn inside(capability: &Capability, from: &Side, to: &Side, source: &Facts, cance
                 .say("The directory holds more entries than the capability's `entries`, so that they cannot all be checked.")
                 .with("limit", most));
         }
-        if capability.roots().iter().any(|root| root.is(found.identity, found.mount)) {
+        if capability
+            .roots()
+            .iter()
+            .any(|root| root.is(found.identity, found.mount))
+        {
             return Err(Code::RootItself.into());
         }
-        let leaf = if found.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
+        let leaf = if found.kind == Kind::Directory {
+            Leaf::Directory
+        } else {
+            Leaf::File
+        };
         for side in [from, to] {
             let mut names = side.names.clone();
             names.push(b'/');

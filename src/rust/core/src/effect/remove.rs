@@ -3,7 +3,7 @@
 use rustix::fs::{unlinkat, AtFlags};
 
 use super::install::Entry;
-use super::{Extent, Report};
+use super::{Context, Extent};
 use crate::facts::{self, Kind};
 use crate::outcome::{Code, Refusal};
 
@@ -20,14 +20,23 @@ pub struct Removed {
 ///
 /// # Errors
 /// `NotFound`, `NotEmpty`, `Contended`, or the system's.
-pub fn remove(entry: &Entry, path: String, report: &mut Report) -> Result<Removed, Refusal> {
-    let Some(admitted) = &entry.facts else { return Err(Code::NotFound.into()) };
+pub fn remove(entry: &Entry, path: String, context: &mut Context<'_>) -> Result<Removed, Refusal> {
+    let Some(admitted) = &entry.facts else {
+        return Err(Code::NotFound.into());
+    };
     let found = facts::of_entry(&entry.parent, &entry.name)?;
     if found.identity != admitted.identity {
         return Err(Code::Contended.into());
     }
-    let flags = if admitted.kind == Kind::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    let flags = if admitted.kind == Kind::Directory {
+        AtFlags::REMOVEDIR
+    } else {
+        AtFlags::empty()
+    };
     unlinkat(&entry.parent, entry.name.as_slice(), flags)?;
-    report.extent = Extent::Done;
-    Ok(Removed { path, kind: admitted.kind.as_str() })
+    context.report.extent = Extent::Done;
+    Ok(Removed {
+        path,
+        kind: admitted.kind.as_str(),
+    })
 }

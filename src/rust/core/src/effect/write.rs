@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::install::{self, Basis, Entry};
-use super::{Cancel, Report};
-use crate::limits::Limits;
+use super::Context;
 use crate::outcome::{Code, Refusal};
 use crate::version;
 
@@ -37,10 +36,13 @@ pub struct Written {
 /// # Errors
 /// `AlreadyExists` or `LostUpdate` when the file is not as expected, and those of
 /// [`install::install`].
-#[allow(clippy::too_many_arguments)]
 pub fn write(
-    entry: &Entry, path: String, content: &[u8], append: bool, expected: Option<&Expected>, limits: &Limits,
-    cancel: &Cancel, report: &mut Report,
+    entry: &Entry,
+    path: String,
+    content: &[u8],
+    append: bool,
+    expected: Option<&Expected>,
+    context: &mut Context<'_>,
 ) -> Result<Written, Refusal> {
     match (expected, &entry.facts) {
         (Some(Expected::Absent), Some(_)) => return Err(Code::AlreadyExists.into()),
@@ -58,14 +60,14 @@ pub fn write(
     let mut basis = Basis::Any;
     let mut whole = Cow::Borrowed(content);
     if let (true, Some(old)) = (needs_old, &old) {
-        let before = install::old_content(old, limits, cancel)?;
+        let before = install::old_content(old, context)?;
         let version = version::of(&before);
         if let Some(Expected::Version(wanted)) = expected {
             if *wanted != version {
                 return Err(Refusal::new(Code::LostUpdate).with("reason", "the file was changed"));
             }
         }
-        report.version_before = Some(version.clone());
+        context.report.version_before = Some(version.clone());
         basis = Basis::Version(version);
         if append {
             let mut joined = before;
@@ -73,7 +75,7 @@ pub fn write(
             whole = Cow::Owned(joined);
         }
     }
-    let installed = install::install(entry, old, &whole, &basis, limits, cancel, report)?;
+    let installed = install::install(entry, old.as_ref(), &whole, &basis, context)?;
     Ok(Written {
         path,
         bytes: whole.len() as u64,

@@ -20,7 +20,13 @@ struct Held {
 /// The one log of this process.
 pub fn log() -> &'static Log {
     static LOG: OnceLock<Log> = OnceLock::new();
-    LOG.get_or_init(|| Log(Mutex::new(Held { receipts: VecDeque::new(), made: 0, last: String::new() })))
+    LOG.get_or_init(|| {
+        Log(Mutex::new(Held {
+            receipts: VecDeque::new(),
+            made: 0,
+            last: String::new(),
+        }))
+    })
 }
 
 impl Log {
@@ -38,7 +44,11 @@ impl Log {
         let json = serde_json::to_string(&record).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
         let digest = blake3::hash(json.as_bytes()).to_hex()[..32].to_owned();
         held.last.clone_from(&digest);
-        let receipt = Arc::new(Receipt { seq: record.seq, json, digest });
+        let receipt = Arc::new(Receipt {
+            seq: record.seq,
+            json,
+            digest,
+        });
         if held.receipts.len() == MOST {
             held.receipts.pop_front();
         }

@@ -128,7 +128,11 @@ pub struct Refused {
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Self { refusal, resolver: None, rule: None }
+        Self {
+            refusal,
+            resolver: None,
+            rule: None,
+        }
     }
 }
 
@@ -154,15 +158,28 @@ pub enum Use {
 pub fn locate(capability: &Capability, parsed: Parsed) -> Result<Start, Refused> {
     if parsed.absolute {
         let (root, steps) = locate_absolute(capability.roots(), &parsed.components).ok_or(Code::NotUnderRoot)?;
-        return Ok(Start { root, steps: steps.to_vec(), directory: parsed.directory });
+        return Ok(Start {
+            root,
+            steps: steps.to_vec(),
+            directory: parsed.directory,
+        });
     }
     let (root, names) = capability.cwd().inside.as_ref().ok_or(Code::NotUnderRoot)?;
     let steps = if names.is_empty() {
         parsed.components
     } else {
-        names.iter().cloned().map(Component::Name).chain(parsed.components).collect()
+        names
+            .iter()
+            .cloned()
+            .map(Component::Name)
+            .chain(parsed.components)
+            .collect()
     };
-    Ok(Start { root: *root, steps, directory: parsed.directory })
+    Ok(Start {
+        root: *root,
+        steps,
+        directory: parsed.directory,
+    })
 }
 
 fn locate_absolute<'a>(roots: &[Root], steps: &'a [Component]) -> Option<(usize, &'a [Component])> {
@@ -195,9 +212,16 @@ pub fn resolve(capability: &Capability, start: Start, want: Want, using: Use) ->
 /// # Errors
 /// The verdict of the resolution.
 pub fn directory(capability: &Capability, root: usize, names: &[Vec<u8>]) -> Result<Facts, Refusal> {
-    let start = Start { root, steps: names.iter().cloned().map(Component::Name).collect(), directory: true };
+    let start = Start {
+        root,
+        steps: names.iter().cloned().map(Component::Name).collect(),
+        directory: true,
+    };
     match walk::resolve(capability, start, Want::Directory) {
-        Ok(Found { object: Object::Directory { facts, .. }, .. }) => Ok(facts),
+        Ok(Found {
+            object: Object::Directory { facts, .. },
+            ..
+        }) => Ok(facts),
         Ok(_) => Err(Code::NotADirectory.into()),
         Err(refused) => Err(refused.refusal),
     }
@@ -213,12 +237,20 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn refuse(&self, refusal: impl Into<Refusal>) -> Refused {
-        Refused { refusal: refusal.into(), resolver: Some(self.resolver), rule: None }
+        Refused {
+            refusal: refusal.into(),
+            resolver: Some(self.resolver),
+            rule: None,
+        }
     }
 
     fn refuse_by(&self, code: Code, rule: impl Into<String>) -> Refused {
         let rule = rule.into();
-        Refused { refusal: Refusal::new(code).with("rule", rule.clone()), resolver: Some(self.resolver), rule: Some(rule) }
+        Refused {
+            refusal: Refusal::new(code).with("rule", rule.clone()),
+            resolver: Some(self.resolver),
+            rule: Some(rule),
+        }
     }
 
     /// Whether an object reached from `root` over `mount` is still where the root allows it to be.
@@ -261,7 +293,11 @@ impl Judge<'_> {
     /// The last check of a regular file that is to be read.
     fn file(&self, root: &Root, names: &[u8], found: &Facts, handle: &OwnedFd, directory: bool) -> Result<(), Refused> {
         self.mount(root, found.mount, handle)?;
-        let leaf = if found.kind == Kind::Directory { Leaf::Directory } else { Leaf::File };
+        let leaf = if found.kind == Kind::Directory {
+            Leaf::Directory
+        } else {
+            Leaf::File
+        };
         self.carve_outs(root, names, leaf)?;
         if directory && found.kind != Kind::Directory {
             return Err(self.refuse(Code::NotADirectory));
@@ -274,7 +310,12 @@ impl Judge<'_> {
 
     /// The last check of an entry that is to be written, moved or removed.
     fn entry(
-        &self, root: &Root, names: &[u8], found: Option<&Facts>, parent: &OwnedFd, directory: bool,
+        &self,
+        root: &Root,
+        names: &[u8],
+        found: Option<&Facts>,
+        parent: &OwnedFd,
+        directory: bool,
     ) -> Result<(), Refused> {
         if let Some(found) = found {
             self.mount(root, found.mount, parent)?;
@@ -287,7 +328,11 @@ impl Judge<'_> {
         };
         self.carve_outs(root, names, leaf)?;
         let Some(found) = found else {
-            let missing = if matches!(self.want, Want::Entry { .. }) && directory { Some(Code::IsDirectory) } else { None };
+            let missing = if matches!(self.want, Want::Entry { .. }) && directory {
+                Some(Code::IsDirectory)
+            } else {
+                None
+            };
             return missing.map_or(Ok(()), |code| Err(self.refuse(code)));
         };
         if directory && found.kind != Kind::Directory {

@@ -17,9 +17,15 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
     use crate::facts::{self, Kind};
     use crate::path::Component;
 
-    const FILE: OFlags =
-        OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-    const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    const FILE: OFlags = OFlags::RDONLY
+        .union(OFlags::NONBLOCK)
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::NOCTTY)
+        .union(OFlags::CLOEXEC);
+    const DIRECTORY: OFlags = OFlags::PATH
+        .union(OFlags::DIRECTORY)
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::CLOEXEC);
     const BENEATH: ResolveFlags = ResolveFlags::BENEATH
         .union(ResolveFlags::NO_SYMLINKS)
         .union(ResolveFlags::NO_MAGICLINKS)
@@ -39,7 +45,12 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
     if names.is_empty() {
         return None;
     }
-    let judge = Judge { roots: capability.roots(), limits: capability.limits(), want, resolver: Resolver::Openat2 };
+    let judge = Judge {
+        roots: capability.roots(),
+        limits: capability.limits(),
+        want,
+        resolver: Resolver::Openat2,
+    };
     let open = |path: &[u8], flags: OFlags| openat2(&root.handle, path, flags, Mode::empty(), BENEATH);
     let object = match want {
         Want::File => {
@@ -56,10 +67,15 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
             if let Err(refused) = judge.carve_outs(root, &names, crate::carve_out::Leaf::Directory) {
                 return Some(Err(refused));
             }
-            Object::Directory { handle: Arc::new(handle), facts: found }
+            Object::Directory {
+                handle: Arc::new(handle),
+                facts: found,
+            }
         }
         Want::Entry { .. } | Want::Name => {
-            let Some(Component::Name(name)) = start.steps.last() else { return None };
+            let Some(Component::Name(name)) = start.steps.last() else {
+                return None;
+            };
             let parent: Arc<OwnedFd> = if parent_length == 0 {
                 Arc::clone(&root.handle)
             } else {
@@ -80,10 +96,21 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
             if let Err(refused) = judge.entry(root, &names, found.as_ref(), &parent, start.directory) {
                 return Some(Err(refused));
             }
-            Object::Entry { parent, missing: Vec::new(), name: name.clone(), facts: found }
+            Object::Entry {
+                parent,
+                missing: Vec::new(),
+                name: name.clone(),
+                facts: found,
+            }
         }
     };
-    Some(Ok(Found { root: start.root, names, links: 0, resolver: Resolver::Openat2, object }))
+    Some(Ok(Found {
+        root: start.root,
+        names,
+        links: 0,
+        resolver: Resolver::Openat2,
+        object,
+    }))
 }
 
 /// Resolves a plain path, or says nothing when the walk must decide.

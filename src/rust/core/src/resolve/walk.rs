@@ -20,9 +20,15 @@ use crate::outcome::{Code, Refusal};
 use crate::path::{self, Component};
 use crate::root::Root;
 
-const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const FILE: OFlags =
-    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOFOLLOW).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// A directory on the way.
 struct Level {
@@ -56,7 +62,12 @@ struct Walk<'a> {
 /// # Errors
 /// The verdict.
 pub fn resolve(capability: &Capability, start: Start, want: Want) -> Result<Found, Refused> {
-    let judge = Judge { roots: capability.roots(), limits: capability.limits(), want, resolver: Resolver::Walk };
+    let judge = Judge {
+        roots: capability.roots(),
+        limits: capability.limits(),
+        want,
+        resolver: Resolver::Walk,
+    };
     let mut walk = Walk {
         capability,
         judge,
@@ -95,7 +106,11 @@ impl Walk<'_> {
     /// The names below the governing root, and some more.
     fn relative(&self, more: &[&[u8]]) -> Vec<u8> {
         let mut whole = Vec::with_capacity(64);
-        for name in self.names[self.last().base..].iter().map(Vec::as_slice).chain(more.iter().copied()) {
+        for name in self.names[self.last().base..]
+            .iter()
+            .map(Vec::as_slice)
+            .chain(more.iter().copied())
+        {
             if !whole.is_empty() {
                 whole.push(b'/');
             }
@@ -109,7 +124,12 @@ impl Walk<'_> {
         self.tracked = start.has_inner || self.judge.limits.mounts;
         self.levels.clear();
         self.names.clear();
-        self.levels.push(Level { handle: Arc::clone(&start.handle), root, base: 0, mount: Some(start.facts.mount) });
+        self.levels.push(Level {
+            handle: Arc::clone(&start.handle),
+            root,
+            base: 0,
+            mount: Some(start.facts.mount),
+        });
         self.pending = pending;
     }
 
@@ -143,7 +163,7 @@ impl Walk<'_> {
                 Ok(None)
             }
             Step::Failed(Errno::NOENT) if matches!(self.judge.want, Want::Entry { create_parents: true }) => {
-                self.to_be_created(name).map(Some)
+                self.creatable(name).map(Some)
             }
             Step::Failed(errno) => Err(self.missing(&name, errno)),
         }
@@ -177,7 +197,12 @@ impl Walk<'_> {
             }
         }
         self.names.push(name);
-        self.levels.push(Level { handle: Arc::new(handle), root, base, mount });
+        self.levels.push(Level {
+            handle: Arc::new(handle),
+            root,
+            base,
+            mount,
+        });
         Ok(())
     }
 
@@ -189,7 +214,11 @@ impl Walk<'_> {
         let root = self.root();
         let mount = match level.mount {
             Some(mount) => mount,
-            None => facts::of_handle(&level.handle).map_err(|errno| self.judge.refuse(errno))?.mount,
+            None => {
+                facts::of_handle(&level.handle)
+                    .map_err(|errno| self.judge.refuse(errno))?
+                    .mount
+            }
         };
         self.judge.mount(root, mount, &level.handle)?;
         let names = self.relative(&[]);
@@ -236,7 +265,10 @@ impl Walk<'_> {
                 }
                 Some(Component::Name(name)) => {
                     place.push(name);
-                    let arrived = self.roots().iter().position(|root| root.canonical == place || root.declared.contains(&place));
+                    let arrived = self
+                        .roots()
+                        .iter()
+                        .position(|root| root.canonical == place || root.declared.contains(&place));
                     if let Some(root) = arrived {
                         if self.left.contains(&root) {
                             return Err(self.judge.refuse(Code::Escape));
@@ -292,7 +324,9 @@ impl Walk<'_> {
             Err(Errno::LOOP) => {
                 let text = match readlinkat(&at, name, Vec::new()) {
                     Ok(text) => text.into_bytes(),
-                    Err(errno) => return Err(self.missing(name, if errno == Errno::INVAL { Errno::NOENT } else { errno })),
+                    Err(errno) => {
+                        return Err(self.missing(name, if errno == Errno::INVAL { Errno::NOENT } else { errno }))
+                    }
                 };
                 self.follow(&text)?;
                 return Ok(None);
@@ -303,7 +337,9 @@ impl Walk<'_> {
         if self.tracked {
             if let Some(inner) = self.judge.root_of(found.identity, found.mount) {
                 let _ = inner;
-                return Err(self.judge.refuse(Refusal::new(Code::NotRegular).with("kind", "directory")));
+                return Err(self
+                    .judge
+                    .refuse(Refusal::new(Code::NotRegular).with("kind", "directory")));
             }
         }
         let names = self.relative(&[name]);
@@ -341,16 +377,29 @@ impl Walk<'_> {
         }
         if let Some(found) = &found {
             if self.judge.root_of(found.identity, found.mount).is_some() {
-                return Err(self.judge.refuse(if self.judge.want == Want::Name { Code::RootItself } else { Code::IsDirectory }));
+                return Err(self.judge.refuse(if self.judge.want == Want::Name {
+                    Code::RootItself
+                } else {
+                    Code::IsDirectory
+                }));
             }
         }
         let names = self.relative(&[&name]);
-        self.judge.entry(self.root(), &names, found.as_ref(), &at, self.directory)?;
-        Ok(Some(self.found(names, Object::Entry { parent: at, missing: Vec::new(), name, facts: found })))
+        self.judge
+            .entry(self.root(), &names, found.as_ref(), &at, self.directory)?;
+        Ok(Some(self.found(
+            names,
+            Object::Entry {
+                parent: at,
+                missing: Vec::new(),
+                name,
+                facts: found,
+            },
+        )))
     }
 
     /// A directory is missing and may be created: what follows must be names only.
-    fn to_be_created(&mut self, name: Vec<u8>) -> Result<Found, Refused> {
+    fn creatable(&mut self, name: Vec<u8>) -> Result<Found, Refused> {
         self.passage()?;
         self.root_is_there()?;
         let mut missing = vec![name];
@@ -376,15 +425,26 @@ impl Walk<'_> {
             // The kernel cannot go up from a directory that is not there; neither do we make it first.
             return Err(self.judge.refuse(Code::NotFound));
         }
-        let Some(name) = missing.pop() else { return Err(self.judge.refuse(Code::NotFound)) };
+        let Some(name) = missing.pop() else {
+            return Err(self.judge.refuse(Code::NotFound));
+        };
         let whole: Vec<&[u8]> = missing.iter().map(Vec::as_slice).chain([name.as_slice()]).collect();
         let names = self.relative(&whole);
         if self.directory {
             return Err(self.judge.refuse(Code::IsDirectory));
         }
-        self.judge.entry(self.root(), &names, None, &self.last().handle, false)?;
+        self.judge
+            .entry(self.root(), &names, None, &self.last().handle, false)?;
         let parent = Arc::clone(&self.last().handle);
-        Ok(self.found(names, Object::Entry { parent, missing, name, facts: None }))
+        Ok(self.found(
+            names,
+            Object::Entry {
+                parent,
+                missing,
+                name,
+                facts: None,
+            },
+        ))
     }
 
     /// The path ended at a directory.
@@ -404,7 +464,9 @@ impl Walk<'_> {
                 let handle = Arc::clone(&level.handle);
                 Ok(self.found(names, Object::Directory { handle, facts: found }))
             }
-            Want::File => Err(self.judge.refuse(Refusal::new(Code::NotRegular).with("kind", "directory"))),
+            Want::File => Err(self
+                .judge
+                .refuse(Refusal::new(Code::NotRegular).with("kind", "directory"))),
             Want::Entry { .. } => Err(self.judge.refuse(Code::IsDirectory)),
             Want::Name if names.is_empty() => Err(self.judge.refuse(Code::RootItself)),
             Want::Name => Err(self.judge.refuse(Code::InvalidPath)),
@@ -412,7 +474,13 @@ impl Walk<'_> {
     }
 
     fn found(&self, names: Vec<u8>, object: Object) -> Found {
-        Found { root: self.last().root, names, links: self.links, resolver: Resolver::Walk, object }
+        Found {
+            root: self.last().root,
+            names,
+            links: self.links,
+            resolver: Resolver::Walk,
+            object,
+        }
     }
 
     fn root_is_there(&self) -> Result<(), Refused> {
