@@ -319,11 +319,11 @@ impl Capability {
             return Err(wider("process", &format!("process = {}", process.as_str())));
         }
         let network = spec.network.unwrap_or(self.network);
-        if network > self.network && process != Process::None {
+        if network > self.network {
             return Err(wider("network", &format!("network = {}", network.as_str())));
         }
-        // A capability without processes has no use for a network; taking both away is one step.
-        let network = if process == Process::None {
+        // Without processes there is no use for a network; taking both away is one step.
+        let network = if process < self.process && spec.network.is_none() {
             Network::None
         } else {
             network
@@ -336,13 +336,7 @@ impl Capability {
         }
         let environment = match &spec.environment {
             Some(keep) => self.environment.narrow(keep)?,
-            None => self.environment.narrow(
-                &self
-                    .environment
-                    .names()
-                    .map(|(name, _)| name.to_owned())
-                    .collect::<Vec<_>>(),
-            )?,
+            None => self.environment.clone(),
         };
         let mut candidates = Vec::new();
         for (access, asked) in [(RootAccess::Read, &spec.read), (RootAccess::Write, &spec.write)] {

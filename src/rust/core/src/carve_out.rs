@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::Match;
 use regex_automata::meta::Regex;
@@ -103,6 +103,8 @@ struct Patterns {
     /// `rho_narrow()`) cannot open what an earlier one closed.
     lists: Vec<Gitignore>,
     spelling: HashMap<String, String>,
+    /// Directories that patterns with several components pass, each with its pattern.
+    leading: Vec<(GlobMatcher, String)>,
     /// Whether any component could match any pattern; `None` when only the full test can tell.
     any_component: Option<Regex>,
 }
@@ -125,6 +127,18 @@ impl CarveOuts {
         }))
     }
 
+    /// The pattern of several components of which `name` could be one before the last.
+    #[must_use]
+    pub fn leading_to(&self, name: &[u8]) -> Option<&str> {
+        let folded = fold(name);
+        let name = Path::new(OsStr::from_bytes(&folded));
+        let leading = self.deny.leading.iter().chain(&self.protect.leading);
+        leading
+            .into_iter()
+            .find(|(glob, _)| glob.is_match(name))
+            .map(|(_, pattern)| pattern.as_str())
+    }
+
     /// The pattern that covers `path`, a path relative to the root without `.` and `..`.
     #[must_use]
     pub fn covering(&self, effect: Effect, path: &[u8], leaf: Leaf) -> Option<&str> {
@@ -141,12 +155,14 @@ impl Patterns {
         let mut spelling = HashMap::new();
         let mut compiled = Vec::new();
         let mut tails = Some(Vec::new());
+        let mut leading = Vec::new();
         for list in lists.iter().filter(|list| !list.is_empty()) {
             let mut builder = GitignoreBuilder::new("");
             for pattern in list {
                 let folded = fold_pattern(pattern)?;
                 builder.add_line(None, &folded).map_err(|error| bad(pattern, error))?;
                 if !folded.starts_with('!') {
+                    leading.extend(leading_components(&folded).map(|glob| (glob, pattern.clone())));
                     tails = match (tails, tail_expression(&folded)) {
                         (Some(mut known), Some(tail)) => {
                             known.push(tail);
@@ -175,6 +191,7 @@ impl Patterns {
         Ok(Self {
             lists: compiled,
             spelling,
+            leading,
             any_component,
         })
     }
@@ -279,6 +296,25 @@ fn tail_expression(pattern: &str) -> Option<String> {
     Some(format!("(?:{expression})"))
 }
 
+/// Matchers for the components of a pattern before its last one.
+fn leading_components(pattern: &str) -> impl Iterator<Item = GlobMatcher> + '_ {
+    let trimmed = pattern.trim_end_matches(' ').trim_end_matches('/');
+    let leading = trimmed.rsplit_once('/').map_or("", |(leading, _)| leading);
+    leading
+        .split('/')
+        .filter(|step| !step.is_empty() && *step != "**")
+        .filter_map(|step| {
+            Some(
+                GlobBuilder::new(step)
+                    .literal_separator(true)
+                    .backslash_escape(true)
+                    .build()
+                    .ok()?
+                    .compile_matcher(),
+            )
+        })
+}
+
 /// `names` as an anchored pattern that matches exactly that directory.
 #[must_use]
 pub fn exact_directory(names: &[Vec<u8>]) -> String {
@@ -372,6 +408,21 @@ mod tests {
         let lists = [vec![".env".to_owned()], vec!["!.env".to_owned()]];
         let rules = CarveOuts::new(&lists, &[]).unwrap();
         assert!(rules.covering(Effect::Deny, b".env", Leaf::File).is_some());
+    }
+
+    #[test]
+    fn components_on_the_way_are_known() {
+        let rules = defaults();
+        for (name, leads) in [
+            (".git", true),
+            (".GIT", true),
+            ("renv", true),
+            (".github", true),
+            ("src", false),
+            (".ssh", false),
+        ] {
+            assert_eq!(rules.leading_to(name.as_bytes()).is_some(), leads, "{name}");
+        }
     }
 
     #[test]

@@ -75,12 +75,14 @@ impl Kind {
     }
 }
 
+#[derive(Clone)]
 struct Held {
     kind: Kind,
     value: Vec<u8>,
 }
 
 /// The environment of a capability. It has no `Debug`: inherited values are not for showing.
+#[derive(Clone)]
 pub struct Environment {
     entries: BTreeMap<String, Held>,
     inherit_all: bool,

@@ -36,6 +36,18 @@ pub fn display(bytes: &[u8]) -> String {
     out
 }
 
+/// [`display`], cut to about `most` bytes; what was left out is told by `...`.
+#[must_use]
+pub fn display_bounded(bytes: &[u8], most: usize) -> String {
+    if bytes.len() <= most {
+        return display(bytes);
+    }
+    // A cut inside a character is shown as the bytes it left.
+    let mut shown = display(&bytes[..most]);
+    shown.push_str("...");
+    shown
+}
+
 /// Whether a character is invisible or changes how its neighbours are shown.
 ///
 /// Unicode's `Default_Ignorable_Code_Point` property, the bidirectional controls, the separators

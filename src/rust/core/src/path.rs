@@ -32,11 +32,18 @@ impl Parsed {
     }
 }
 
+/// Longest path that is looked at, in bytes: 16 times the kernel's bound for one call. The walk could
+/// go further, but nobody needs it, and the memory for a path must not depend on the caller.
+pub const LONGEST: usize = 65_536;
+
 /// Splits `bytes`.
 ///
 /// # Errors
-/// `InvalidPath` when the path is empty or holds a NUL byte.
+/// `InvalidPath` when the path is empty or holds a NUL byte, `NameTooLong` beyond [`LONGEST`].
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Code> {
+    if bytes.len() > LONGEST {
+        return Err(Code::NameTooLong);
+    }
     if bytes.is_empty() || memchr::memchr(0, bytes).is_some() {
         return Err(Code::InvalidPath);
     }
@@ -123,5 +130,6 @@ mod tests {
     fn refuses_empty_and_nul() {
         assert_eq!(parse(b""), Err(Code::InvalidPath));
         assert_eq!(parse(b"a\0b"), Err(Code::InvalidPath));
+        assert_eq!(parse(&vec![b'a'; LONGEST + 1]), Err(Code::NameTooLong));
     }
 }

@@ -170,6 +170,13 @@ impl Root {
         })
     }
 
+    /// The pattern for which the last name of a path could be a directory on the way.
+    #[must_use]
+    pub fn leading_to(&self, names: &[u8]) -> Option<&str> {
+        let last = names.rsplit(|byte| *byte == b'/').next()?;
+        self.anchors.iter().find_map(|anchor| anchor.rules.leading_to(last))
+    }
+
     /// The carve-outs of roots above this one. Its own are compiled anew when it is kept.
     #[must_use]
     pub fn anchors_above(&self) -> Vec<Anchor> {

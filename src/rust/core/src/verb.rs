@@ -10,7 +10,7 @@ use crate::capability::Capability;
 use crate::effect::edit::{self, Replacement};
 use crate::effect::relocate::{self, Side};
 use crate::effect::{list, read, remove, write, Cancel, Context, Report};
-use crate::escape::display;
+use crate::escape::{display, display_bounded};
 use crate::outcome::{Call, Code, Decision, Refusal};
 use crate::policy::Process;
 use crate::receipt::record::{EnforcedBy, EnvironmentName, Resolved};
@@ -27,6 +27,9 @@ pub use crate::effect::write::{Expected, Written};
 
 /// From this size on, work runs on a thread of its own.
 const LONG: u64 = 4 << 20;
+
+/// Most bytes of a path or command that a receipt or message shows.
+const SHOWN: usize = 4096;
 
 /// Who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,8 +72,8 @@ pub enum Target {
 impl Target {
     fn shown(&self) -> String {
         match self {
-            Self::Path(path) => display(path),
-            Self::Admitted(admitted) => display(&admitted.request),
+            Self::Path(path) => display_bounded(path, SHOWN),
+            Self::Admitted(admitted) => display_bounded(&admitted.request, SHOWN),
         }
     }
 }
@@ -370,7 +373,7 @@ impl Work {
                 work.plan = Plan::List { recursive };
             }
             Request::Move { from, to, overwrite } => {
-                work.request = json!({"path": from.shown(), "to": display(&to), "overwrite": overwrite});
+                work.request = json!({"path": from.shown(), "to": display_bounded(&to, SHOWN), "overwrite": overwrite});
                 work.take(from, Want::Name, using);
                 let mut arrived = None;
                 if work.refused.is_none() {
@@ -380,7 +383,7 @@ impl Work {
                             arrived = Some(found);
                         }
                         Err(refused) => {
-                            work.shown = display(&to);
+                            work.shown = display_bounded(&to, SHOWN);
                             work.resolver = refused.resolver;
                             work.refused = Some(refused);
                         }
@@ -398,7 +401,7 @@ impl Work {
                 work.plan = Plan::Remove;
             }
             Request::Bash { command } => {
-                work.request = json!({"command": display(command.as_bytes())});
+                work.request = json!({"command": display_bounded(command.as_bytes(), SHOWN)});
                 work.command = true;
                 let code = if capability.process() == Process::None {
                     Code::ProcessNone
@@ -419,7 +422,9 @@ impl Work {
         match expected {
             None => {}
             Some(Expected::Absent) => self.request["expected"] = "absent".into(),
-            Some(Expected::Version(version)) => self.request["expected"] = display(version.as_bytes()).into(),
+            Some(Expected::Version(version)) => {
+                self.request["expected"] = display_bounded(version.as_bytes(), SHOWN).into();
+            }
         }
     }
 
@@ -634,17 +639,7 @@ fn fits(want: Want, object: &Object) -> bool {
 
 /// The arguments of a rejected call: shown, bounded and escaped.
 fn escape_json(arguments: &Json) -> Json {
-    const MOST: usize = 2000;
-    let mut text = display(arguments.to_string().as_bytes());
-    if text.len() > MOST {
-        let mut end = MOST;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text.into()
+    display_bounded(arguments.to_string().as_bytes(), SHOWN).into()
 }
 
 fn now() -> String {

@@ -69,6 +69,7 @@ pub fn edit(
     let found = places.len() as u64;
     if found != replacement.count {
         return Err(Refusal::new(Code::CountMismatch)
+            .say(format!("The text to replace occurs {found} times, not {} times. Give more of its surroundings, or the right count.", replacement.count))
             .with("found", found)
             .with("expected", replacement.count));
     }

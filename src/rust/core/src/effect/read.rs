@@ -100,27 +100,29 @@ pub fn text(
 ) -> Result<Text, Refusal> {
     let content = bytes(handle, facts, context.limits.read_bytes, context.cancel)?;
     let total_bytes = content.len() as u64;
-    let (version, checked) = if content.len() >= PARALLEL {
+    let (version, total_lines) = if content.len() >= PARALLEL {
         std::thread::scope(|scope| {
             let hashing = scope.spawn(|| version::of(&content));
-            let checked = check(&content);
+            let lines = count_lines(&content);
             // A panic of the other thread is ours.
             (
                 hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                checked,
+                lines,
             )
         })
     } else {
-        (version::of(&content), check(&content))
+        (version::of(&content), count_lines(&content))
     };
     context.report.version_before = Some(version.clone());
-    let total_lines = checked?;
+    check_nul(&content)?;
+    let text =
+        String::from_utf8(content).map_err(|error| not_text("invalid UTF-8", error.utf8_error().valid_up_to()))?;
     context.cancel.check()?;
 
     let (start, asked_end, first_line) = match lines {
-        None => (0, content.len(), 1),
+        None => (0, text.len(), 1),
         Some((first, last)) => {
-            let (start, end) = line_range(&content, first, last);
+            let (start, end) = line_range(text.as_bytes(), first, last);
             (start, end, first)
         }
     };
@@ -129,7 +131,6 @@ pub fn text(
         Limit::Capability => context.limits.read_bytes,
         Limit::Bytes(bytes) => bytes.min(context.limits.read_bytes),
     };
-    let text = String::from_utf8(content).map_err(|_| Code::NotText)?;
     let mut end = asked_end;
     if (asked_end - start) as u64 > most {
         end = start + usize::try_from(most).unwrap_or(usize::MAX);
@@ -162,20 +163,27 @@ pub fn text(
 }
 
 /// The number of lines of what is text, or where it stops to be.
+///
+/// # Errors
+/// `NotText`.
 pub fn check(content: &[u8]) -> Result<u64, Refusal> {
-    if simdutf8::basic::from_utf8(content).is_err() {
-        let at = simdutf8::compat::from_utf8(content).map_or_else(|error| error.valid_up_to(), |_| 0);
-        return Err(Refusal::new(Code::NotText)
-            .with("reason", "invalid UTF-8")
-            .with("offset", at as u64));
+    if let Err(error) = std::str::from_utf8(content) {
+        return Err(not_text("invalid UTF-8", error.valid_up_to()));
     }
-    // R's strings end at a NUL byte.
-    if let Some(at) = memchr::memchr(0, content) {
-        return Err(Refusal::new(Code::NotText)
-            .with("reason", "NUL byte")
-            .with("offset", at as u64));
-    }
+    check_nul(content)?;
     Ok(count_lines(content))
+}
+
+/// R's strings end at a NUL byte.
+fn check_nul(content: &[u8]) -> Result<(), Refusal> {
+    memchr::memchr(0, content).map_or(Ok(()), |at| Err(not_text("a NUL byte", at)))
+}
+
+fn not_text(reason: &str, offset: usize) -> Refusal {
+    Refusal::new(Code::NotText)
+        .say(format!("The file is not UTF-8 text: {reason} at byte {offset}."))
+        .with("reason", reason)
+        .with("offset", offset as u64)
 }
 
 fn count_lines(content: &[u8]) -> u64 {

@@ -49,14 +49,21 @@ pub fn relocate(
         return Err(Code::NotFound.into());
     };
     if to.entry.facts.is_some() && !overwrite {
-        return Err(Code::AlreadyExists.into());
+        return Err(Refusal::new(Code::AlreadyExists)
+            .say("The destination exists already. Choose another, or say that it may be overwritten."));
     }
-    let leaf = if source.kind == Kind::Directory {
-        Leaf::Directory
-    } else {
-        Leaf::File
+    let leaf = match source.kind {
+        Kind::Directory => Leaf::Directory,
+        Kind::Symlink => Leaf::Unknown,
+        _ => Leaf::File,
     };
     carve_outs(capability, to.root, &to.names, leaf)?;
+    if source.kind == Kind::Symlink {
+        // Under the name `.git`, a link would give its target's `hooks` to git.
+        if let Some(rule) = capability.roots()[to.root].leading_to(&to.names) {
+            return Err(Refusal::new(Code::CarveOut).with("rule", format!("a link above: {rule}")));
+        }
+    }
     if source.kind == Kind::Directory {
         inside(capability, from, to, source, context.cancel)?;
     }

@@ -159,7 +159,7 @@ impl Walk<'_> {
                 Ok(None)
             }
             Step::Link(text) => {
-                self.follow(&text)?;
+                self.follow(&name, &text)?;
                 Ok(None)
             }
             Step::Failed(Errno::NOENT) if matches!(self.judge.want, Want::Entry { create_parents: true }) => {
@@ -282,8 +282,10 @@ impl Walk<'_> {
         }
     }
 
-    fn follow(&mut self, text: &[u8]) -> Result<(), Refused> {
+    fn follow(&mut self, name: &[u8], text: &[u8]) -> Result<(), Refused> {
         self.passage()?;
+        // A link of a carved-out name is what others will use: `.Rprofile -> dotfiles/Rprofile`.
+        self.judge.carve_outs(self.root(), &self.spelled(name), Leaf::Unknown)?;
         if !self.judge.limits.symlinks {
             return Err(self.judge.refuse_by(Code::SymlinkRefused, "symlinks = FALSE"));
         }
@@ -328,7 +330,7 @@ impl Walk<'_> {
                         return Err(self.missing(name, if errno == Errno::INVAL { Errno::NOENT } else { errno }))
                     }
                 };
-                self.follow(&text)?;
+                self.follow(name, &text)?;
                 return Ok(None);
             }
             Err(errno) => return Err(self.missing(name, errno)),
@@ -364,7 +366,7 @@ impl Walk<'_> {
                 let text = readlinkat(&at, name.as_slice(), Vec::new())
                     .map_err(|_| self.judge.refuse(Code::Contended))?
                     .into_bytes();
-                self.follow(&text)?;
+                self.follow(&name, &text)?;
                 return Ok(None);
             }
             Ok(found) => Some(found),
@@ -414,10 +416,7 @@ impl Walk<'_> {
                 }
                 Component::Parent => {
                     climbs = true;
-                    match depth.checked_sub(1) {
-                        Some(0) | None => return Err(self.judge.refuse(Code::Escape)),
-                        Some(less) => depth = less,
-                    }
+                    depth = depth.checked_sub(1).ok_or_else(|| self.judge.refuse(Code::Escape))?;
                 }
             }
         }
@@ -483,6 +482,16 @@ impl Walk<'_> {
         }
     }
 
+    /// The path as it is spelled from here: this name, and the names that are left up to a `..`.
+    fn spelled(&self, name: &[u8]) -> Vec<u8> {
+        let rest = self.pending.iter().map_while(|step| match step {
+            Component::Name(name) => Some(name.as_slice()),
+            Component::Parent => None,
+        });
+        let more: Vec<&[u8]> = std::iter::once(name).chain(rest).collect();
+        self.relative(&more)
+    }
+
     fn root_is_there(&self) -> Result<(), Refused> {
         match facts::of_handle(&self.root().handle) {
             Ok(found) if found.links > 0 => Ok(()),
@@ -497,12 +506,7 @@ impl Walk<'_> {
             self.passage()?;
             let root = self.root();
             self.judge.access(root)?;
-            let rest = self.pending.iter().map_while(|step| match step {
-                Component::Name(name) => Some(name.as_slice()),
-                Component::Parent => None,
-            });
-            let more: Vec<&[u8]> = std::iter::once(name).chain(rest).collect();
-            self.judge.carve_outs(root, &self.relative(&more), Leaf::Unknown)?;
+            self.judge.carve_outs(root, &self.spelled(name), Leaf::Unknown)?;
             if errno == Errno::NOENT {
                 self.root_is_there()?;
             }
