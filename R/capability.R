@@ -1,0 +1,500 @@
+# The host capability: one value that says what its holder may do. Its state is in the core; the R
+# value holds a handle, and every property is read from the core when it is asked for.
+
+#' @include class.R policy.R environment.R
+NULL
+
+#' Make a host capability
+#'
+#' @description
+#' The one value from which tools are built. What it does not name is not allowed: nothing is taken
+#' from `getwd()`, `Sys.getenv()`, `options()` or `HOME` later.
+#'
+#' Its state is held outside R, so no assignment, attribute or edited copy makes it wider;
+#' [rho_narrow()] makes a smaller one. It cannot be saved and loaded again, and not be used in a
+#' forked process: both are errors that say so.
+#'
+#' @details
+#' Roots are directories that exist now, given as absolute paths without `..`. They are opened now
+#' and kept open: a directory renamed or replaced later changes nothing. Writing includes reading. A
+#' write root must not be, or lie in, R's home, a library of `.libPaths()` or the installed rhocap.
+#'
+#' Carve-outs are patterns in gitignore syntax, relative to each root, also for names that are
+#' created later. `deny`: neither readable nor writable. `protect`: not writable.
+#'
+#' @param read Directories whose files may be read. A character vector; `character()` allows none.
+#' @param write Directories whose files may be read and written. A character vector.
+#' @param cwd The directory where relative paths start. One string. It grants nothing by itself.
+#' @param environment What commands see, from [rho_environment()].
+#' @param process Which processes may be started, from [rho_process_none()] and its siblings.
+#' @param network Which network commands may use, from [rho_network_none()] or [rho_network_host()].
+#' @param placement Where calls run, from [rho_placement_local()].
+#' @param deny,protect Carve-outs. Character vectors, see [rho_deny_defaults()].
+#' @param limits Bounds on one call, from [rho_limits()].
+#' @return A value of class `RhoHostCapability`. Its facts are read with `@`: `id` (random, public),
+#'   `digest` (the same for the same capability in every session), `roots` (a data frame), `read`,
+#'   `write`, `cwd`, `environment` (a data frame of names and kinds), `environment_inherited`,
+#'   `process`, `network`, `placement`, `deny`, `protect`, `limits`.
+#' @section Errors:
+#' Mistakes are conditions, see [rhocap_conditions].
+#' @family capability
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' capability <- rho_host_capability(read = project, write = project, cwd = project)
+#' capability
+#' rho_write(capability, "notes.txt", "hello\n")
+#' rho_read(capability, "../other/secret.txt")
+#' @export
+rho_host_capability <- function(
+  read = character(),
+  write = character(),
+  cwd,
+  environment = rho_environment(),
+  process = rho_process_none(),
+  network = rho_network_none(),
+  placement = rho_placement_local(),
+  deny = rho_deny_defaults(),
+  protect = rho_protect_defaults(),
+  limits = rho_limits()
+) {
+  RhoHostCapability(
+    read = read,
+    write = write,
+    cwd = cwd,
+    environment = environment,
+    process = process,
+    network = network,
+    placement = placement,
+    deny = deny,
+    protect = protect,
+    limits = limits
+  )
+}
+
+#' Make a capability for one project directory
+#'
+#' Read and write below `path`, `cwd = path`, confined commands, no network, R's libraries readable.
+#'
+#' Confined commands cannot be enforced by this version of rhocap, so until they can, the call needs
+#' `process = rho_process_none()`; without it, the error shows the complete call.
+#'
+#' @param path The project's directory. One string. A relative path is resolved now.
+#' @param ... Other arguments of [rho_host_capability()] by name, but not `read`, `write` or `cwd`.
+#' @return A value of class `RhoHostCapability`.
+#' @family capability
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' rho_project_capability(project, process = rho_process_none())
+#' @export
+rho_project_capability <- function(path, ...) {
+  given <- path <- check_text(check_string(path, "path", empty = FALSE), "path")
+  more <- list(...)
+  allowed <- setdiff(names(formals(rho_host_capability)), c("read", "write", "cwd"))
+  check_named(more, allowed)
+  if (!startsWith(path, "/")) {
+    path <- suppressWarnings(normalizePath(path))
+  }
+  arguments <- utils::modifyList(
+    list(
+      read = path,
+      write = path,
+      cwd = path,
+      environment = rho_environment(rho_environment_r()),
+      process = rho_process_confined()
+    ),
+    more,
+    keep.null = TRUE
+  )
+  tryCatch(
+    do.call(rho_host_capability, arguments),
+    rhocap_error_not_enforceable = function(cnd) {
+      abort_not_enforceable(cnd, "rho_project_capability", list(given), more)
+    }
+  )
+}
+
+#' Make a smaller capability
+#'
+#' Takes away from a capability. Asking for more than there is, is an error of class
+#' `rhocap_error_wider`.
+#'
+#' @param capability A capability.
+#' @param ... Not used; the arguments that follow are given by name.
+#' @param read,write Directories to keep. Each must lie inside a root of the capability that allows
+#'   as much. What is not given stays as it is.
+#' @param cwd The new start of relative paths.
+#' @param environment Names of the environment entries to keep beside the minimal set. A character
+#'   vector.
+#' @param process,network Policies, the same or smaller.
+#' @param deny,protect Carve-outs to add.
+#' @param limits Bounds, from [rho_limits()], none larger.
+#' @return A new value of class `RhoHostCapability`.
+#' @family capability
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' capability <- rho_project_capability(project, process = rho_process_none())
+#' rho_narrow(capability, write = character())
+#' @export
+rho_narrow <- function(
+  capability,
+  ...,
+  read,
+  write,
+  cwd,
+  environment,
+  process,
+  network,
+  deny,
+  protect,
+  limits
+) {
+  handle <- capability_handle(capability)
+  check_no_dots(...)
+  spec <- list()
+  if (!missing(read)) {
+    spec$read <- check_strings(read, "read")
+  }
+  if (!missing(write)) {
+    spec$write <- check_strings(write, "write")
+  }
+  if (!missing(cwd)) {
+    spec$cwd <- check_text(check_string(cwd, "cwd"), "cwd")
+  }
+  if (!missing(environment)) {
+    spec$environment <- check_strings(environment, "environment", "the names of entries to keep")
+  }
+  if (!missing(process)) {
+    spec$process <- policy_word(check_process(process))
+  }
+  if (!missing(network)) {
+    spec$network <- policy_word(check_network(network))
+  }
+  if (!missing(deny)) {
+    spec$deny <- check_strings(deny, "deny")
+  }
+  if (!missing(protect)) {
+    spec$protect <- check_strings(protect, "protect")
+  }
+  if (!missing(limits)) {
+    spec$limits <- limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()"))
+  }
+  handle <- check_boundary(core_capability_narrow(handle, spec))
+  stamp(class_attributes(RhoHostCapability), list(handle = handle))
+}
+
+#' The default carve-outs
+#'
+#' Patterns in gitignore syntax: a slash inside anchors a pattern at the root, a slash at the end
+#' means a directory. `rho_deny_defaults()`: files that hold credentials. `rho_protect_defaults()`:
+#' files that run later, outside the capability. They are on by default, always printed, and replaced
+#' by what is given instead: `deny = c(rho_deny_defaults(), "data/private/")`.
+#'
+#' @return A character vector.
+#' @family capability
+#' @examples
+#' rho_deny_defaults()
+#' rho_protect_defaults()
+#' @export
+rho_deny_defaults <- function() check_boundary(core_deny_defaults())
+
+#' @rdname rho_deny_defaults
+#' @export
+rho_protect_defaults <- function() check_boundary(core_protect_defaults())
+
+# A property that the core tells.
+fact <- function(name, class, convert = identity) {
+  S7::new_property(class, getter = function(self) convert(capability_facts(self)[[name]]))
+}
+
+#' @rdname rho_host_capability
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoHostCapability <- rho_class(
+  "RhoHostCapability",
+  properties = list(
+    handle = property_handle(),
+    id = fact("id", S7::class_character),
+    digest = fact("digest", S7::class_character),
+    roots = S7::new_property(
+      S7::class_data.frame,
+      getter = function(self) roots_frame(capability_facts(self)$roots)
+    ),
+    read = S7::new_property(
+      S7::class_character,
+      getter = function(self) root_paths(self, c("read", "write"))
+    ),
+    write = S7::new_property(
+      S7::class_character,
+      getter = function(self) root_paths(self, "write")
+    ),
+    cwd = fact("cwd", S7::class_character),
+    environment = fact("environment", S7::class_data.frame, function(entries) {
+      data.frame(
+        name = vapply(entries, function(entry) entry$name, ""),
+        kind = vapply(entries, function(entry) entry$kind, "")
+      )
+    }),
+    environment_inherited = fact("environment_inherited", S7::class_logical),
+    process = fact("process", RhoProcessPolicy, function(word) process_from_word(word)),
+    network = fact("network", RhoNetworkPolicy, function(word) network_from_word(word)),
+    placement = fact("placement", RhoPlacement, function(word) placement_from_word(word)),
+    deny = fact("deny", S7::class_character, as.character),
+    protect = fact("protect", S7::class_character, as.character),
+    limits = fact("limits", RhoLimits, function(limits) do.call(RhoLimits, limits[limit_names]))
+  ),
+  constructor = function(
+    read = character(),
+    write = character(),
+    cwd,
+    environment = rho_environment(),
+    process = rho_process_none(),
+    network = rho_network_none(),
+    placement = rho_placement_local(),
+    deny = rho_deny_defaults(),
+    protect = rho_protect_defaults(),
+    limits = rho_limits()
+  ) {
+    check_class(environment, "environment", RhoEnvironment, "rho_environment()")
+    spec <- list(
+      read = check_strings(read, "read", "directories, a character vector"),
+      write = check_strings(write, "write", "directories, a character vector"),
+      cwd = check_text(check_string(cwd, "cwd", "one directory"), "cwd"),
+      libraries = environment@readable,
+      environment = environment_as_list(environment),
+      process = policy_word(check_process(process)),
+      network = policy_word(check_network(network)),
+      placement = policy_word(check_class(placement, "placement", RhoPlacement, "rho_placement_local()")),
+      compute = if (S7::S7_inherits(placement, RhoPlacementMirai)) placement@compute else "",
+      deny = check_strings(deny, "deny"),
+      protect = check_strings(protect, "protect"),
+      limits = limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()")),
+      reserved = reserved_directories()
+    )
+    handle <- tryCatch(
+      check_boundary(core_capability_new(spec)),
+      rhocap_error_not_enforceable = function(cnd) {
+        abort_not_enforceable(
+          cnd,
+          "rho_host_capability",
+          list(read = read, write = write, cwd = cwd),
+          list(environment = environment, process = process, network = network, placement = placement)
+        )
+      }
+    )
+    S7::new_object(S7::S7_object(), handle = handle)
+  }
+)
+
+# Directories whose files run outside the capability. They are named here because only R knows them.
+reserved_directories <- function() {
+  places <- c(
+    R_HOME = R.home(),
+    stats::setNames(.libPaths(), rep("a library of .libPaths()", length(.libPaths()))),
+    `the installed rhocap` = system.file(package = "rhocap")
+  )
+  places <- places[nzchar(places)]
+  list(paths = unname(places), what = names(places))
+}
+
+capability_handle <- function(capability) {
+  if (missing(capability)) {
+    abort_missing("capability")
+  }
+  handle <- attr(capability, "handle", exact = TRUE)
+  if (!identical(typeof(handle), "externalptr")) {
+    abort_type(
+      capability,
+      "capability",
+      "a capability, made by rho_host_capability() or rho_project_capability()"
+    )
+  }
+  handle
+}
+
+capability_facts <- function(capability) {
+  check_boundary(core_capability_describe(capability_handle(capability)))
+}
+
+check_process <- function(process) {
+  check_class(process, "process", RhoProcessPolicy, "rho_process_none() or one of its siblings")
+}
+
+check_network <- function(network) {
+  check_class(network, "network", RhoNetworkPolicy, "rho_network_none() or rho_network_host()")
+}
+
+# Arguments collected by `...` must be known and have names.
+check_named <- function(given, allowed) {
+  names <- names(given)
+  if (length(given) > 0L && (is.null(names) || !all(nzchar(names)))) {
+    abort("value", "Arguments after the first must have names.")
+  }
+  unknown <- setdiff(names, allowed)
+  if (length(unknown) > 0L) {
+    abort(
+      "value",
+      sprintf(
+        "There is no argument `%s` here. There are: %s.",
+        shown(unknown[[1L]]),
+        paste(allowed, collapse = ", ")
+      )
+    )
+  }
+  if (anyDuplicated(names)) {
+    abort("value", sprintf("`%s` is given twice.", names[[anyDuplicated(names)]]))
+  }
+}
+
+# The reason from the core, and the caller's own call changed into ones that work.
+abort_not_enforceable <- function(cnd, called, first, more) {
+  ways <- list(list(process = quote(rho_process_none()), network = quote(rho_network_none())))
+  asked <- more$process
+  # Unrestricted commands are offered only to a caller who asked for commands.
+  if (!S7::S7_inherits(asked, RhoProcessNone)) {
+    ways <- c(
+      ways,
+      list(list(process = quote(rho_process_unrestricted()), network = quote(rho_network_host())))
+    )
+  }
+  if (S7::S7_inherits(asked, RhoProcessUnrestricted)) {
+    ways <- rev(ways)
+  }
+  calls <- vapply(
+    ways,
+    function(way) {
+      kept <- more[setdiff(names(more), c("process", "network", "placement"))]
+      # What equals its default need not be said again.
+      kept <- Filter(function(value) !identical(value, rho_environment()), kept)
+      kept <- lapply(kept, argument_as_call)
+      if (identical(way$network, quote(rho_network_none()))) {
+        way$network <- NULL
+      }
+      call <- as.call(c(as.name(called), first, way, kept))
+      paste(deparse(call, width.cutoff = 500L), collapse = " ")
+    },
+    ""
+  )
+  reason <- strsplit(conditionMessage(cnd), "\n", fixed = TRUE)[[1L]][[1L]]
+  words <- if (length(calls) > 1L) "These calls work:" else "This call works:"
+  notes <- ifelse(
+    grepl("rho_process_unrestricted", calls, fixed = TRUE),
+    paste0("   # ", unrestricted_sentence),
+    ""
+  )
+  abort(
+    "not_enforceable",
+    paste(c(reason, words, paste0("  ", calls, notes)), collapse = "\n"),
+    calls = calls
+  )
+}
+
+# A value given as an argument, as code that a person can run; long ones by their name.
+argument_as_call <- function(value) {
+  if (S7::S7_inherits(value, RhoEnvironment)) {
+    return(as.name("environment"))
+  }
+  if (S7::S7_inherits(value, RhoLimits)) {
+    return(as.name("limits"))
+  }
+  value
+}
+
+roots_frame <- function(roots) {
+  data.frame(
+    path = vapply(roots, function(root) root$path, ""),
+    access = vapply(roots, function(root) root$access, ""),
+    origin = vapply(roots, function(root) root$origin, "")
+  )
+}
+
+root_paths <- function(capability, access) {
+  roots <- roots_frame(capability_facts(capability)$roots)
+  roots$path[roots$access %in% access & roots$origin == "user"]
+}
+
+# What print shows: every fact, in plain words.
+capability_words <- function(facts) {
+  roots <- roots_frame(facts$roots)
+  user <- roots[roots$origin == "user", ]
+  libraries <- roots$path[roots$origin == "library"]
+  aliases <- unlist(lapply(facts$roots, function(root) {
+    others <- setdiff(root$declared, root$path)
+    if (length(others) > 0L) sprintf("%s (the same as %s)", others, root$path)
+  }))
+  entries <- facts$environment
+  kinds <- vapply(entries, function(entry) entry$kind, "")
+  names <- vapply(entries, function(entry) entry$name, "")
+  literals <- vapply(
+    entries[kinds == "literal"],
+    function(entry) paste(entry$name, "=", shown(entry$value)),
+    ""
+  )
+  minimal <- kinds %in% c("minimal", "private")
+  inside <- if (isTRUE(facts$cwd_inside)) "" else " (in no root: grants nothing)"
+  list(
+    Read = c(user$path[user$access == "read"], user$path[user$access == "write"]),
+    Write = user$path[user$access == "write"],
+    Aliases = aliases,
+    Libraries = if (length(libraries) > 0L) paste(libraries, "(readable, without carve-outs)"),
+    Cwd = paste0(facts$cwd, inside),
+    Deny = facts$deny,
+    Protect = c(
+      facts$protect,
+      vapply(
+        facts$added,
+        function(added) sprintf("%s in %s (holds %s)", added$pattern, added$root, added$why),
+        ""
+      )
+    ),
+    Environment = c(
+      if (isTRUE(facts$environment_inherited)) {
+        "inherited: everything that the R process has, keys and tokens included"
+      } else {
+        paste("minimal:", paste(names[minimal], collapse = ", "))
+      },
+      if (length(literals) > 0L) paste("literal:", literals),
+      if (any(kinds == "inherited") && !isTRUE(facts$environment_inherited)) {
+        paste("inherited by name:", paste(names[kinds == "inherited"], collapse = ", "))
+      },
+      if (!is.null(facts$git)) {
+        sprintf("git identity: %s <%s>", shown(facts$git$name), shown(facts$git$email))
+      }
+    ),
+    Processes = process_words(facts$process),
+    Network = network_words(facts$network),
+    Placement = placement_words(facts$placement),
+    Limits = limit_words(facts$limits)
+  )
+}
+
+S7::method(format, RhoHostCapability) <- function(x, ...) {
+  facts <- tryCatch(capability_facts(x), rhocap_error = identity)
+  if (inherits(facts, "rhocap_error")) {
+    return(c("<RhoHostCapability> no longer usable", conditionMessage(facts)))
+  }
+  c(
+    sprintf("<RhoHostCapability> digest %s", facts$digest),
+    unlist(Map(words_under, names(words <- capability_words(facts)), words), use.names = FALSE)
+  )
+}
+
+# One heading and its lines, short lists joined and wrapped.
+words_under <- function(heading, lines) {
+  if (length(lines) == 0L) {
+    if (heading %in% c("Aliases", "Libraries")) {
+      return(NULL)
+    }
+    lines <- "nothing"
+  }
+  if (heading %in% c("Deny", "Protect")) {
+    lines <- strwrap(paste(lines, collapse = ", "), width = 84)
+  }
+  label <- formatC(paste0(heading, ":"), width = -13)
+  paste0(c(label, rep(strrep(" ", 13), length(lines) - 1L)), lines)
+}
+
+S7::method(print, RhoHostCapability) <- print_lines

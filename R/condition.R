@@ -1,0 +1,267 @@
+# Crossing the boundary: how a programming mistake becomes a condition.
+#
+# What may happen in a correct program (a file is missing, a path is refused) is a value, see
+# outcome.R. What the caller must fix in the program is a condition, made here and nowhere else.
+
+#' Conditions for programming mistakes
+#'
+#' @description
+#' A call of rhocap ends in one of two ways. What a correct program must expect (denied, missing,
+#' failed) is a typed value, [RhoDenied] or [RhoFailed]. What the programmer must fix is an error
+#' condition with the classes `rhocap_error_<kind>`, `rhocap_error`, `error`, `condition`. Its
+#' message says what to do next; its `call` is always `NULL`, because a call shows the arguments
+#' that were given.
+#'
+#' @details
+#' The kinds:
+#'
+#' | class | what is wrong |
+#' |---|---|
+#' | `rhocap_error_missing` | a required argument was not given |
+#' | `rhocap_error_type` | an argument has the wrong type or length |
+#' | `rhocap_error_value` | an argument has the right type and an impossible value |
+#' | `rhocap_error_encoding` | a string is not valid text in its declared encoding |
+#' | `rhocap_error_root`, `rhocap_error_cwd` | a root or the cwd is no directory, or its path holds `..` |
+#' | `rhocap_error_reserved` | a write root would hold R itself, a library or rhocap |
+#' | `rhocap_error_not_enforceable` | the policy cannot be enforced on this host; the message shows the call that works |
+#' | `rhocap_error_wider` | [rho_narrow()] was asked for more than there is |
+#' | `rhocap_error_pattern` | a carve-out is no gitignore pattern |
+#' | `rhocap_error_limit` | a limit is out of range |
+#' | `rhocap_error_environment` | an entry's name is not allowed or not valid |
+#' | `rhocap_error_stale_handle` | the value was saved and loaded again, or sent to another process |
+#' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
+#' | `rhocap_error_handle_used` | an admission was used before |
+#' | `rhocap_error_immutable` | a property of a value was assigned to |
+#' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
+#' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |
+#'
+#' [rho_unwrap()] turns an outcome into a condition: `rhocap_error_<code>` (the code in snake case,
+#' such as `rhocap_error_not_found`), then `rhocap_error_denied` or `rhocap_error_failed`, then
+#' `rhocap_error`. The value is in its field `outcome`.
+#'
+#' @name rhocap_conditions
+#' @family conditions
+#' @examples
+#' tryCatch(
+#'   rho_host_capability(read = NULL),
+#'   rhocap_error_type = function(cnd) conditionMessage(cnd)
+#' )
+NULL
+
+# The one place where rhocap signals an error. `call` is NULL: it would show literal arguments.
+abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
+  stop(structure(
+    class = c(class, "rhocap_error", "error", "condition"),
+    list(message = message, call = NULL, ...)
+  ))
+}
+
+# A value that came from the core: the plain description of a mistake becomes a condition.
+check_boundary <- function(value) {
+  if (is.list(value) && identical(names(value)[1L], "rhocap_misuse")) {
+    do.call(abort, c(list(value[[1L]], value[["message"]]), as.list(value[["fields"]])))
+  }
+  value
+}
+
+# A short description of what was given instead, never its content: it may be a secret.
+describe_given <- function(x) {
+  if (is.null(x)) {
+    return("NULL")
+  }
+  size <- tryCatch(length(x), error = function(cnd) NA_integer_)
+  what <- if (is.atomic(x) && !is.object(x)) typeof(x) else class(x)[[1L]]
+  if (is.function(x) || is.environment(x) || identical(typeof(x), "externalptr")) {
+    return(sprintf("a value of class \"%s\"", what))
+  }
+  if (identical(size, 1L) && is.atomic(x) && !is.object(x)) {
+    return(if (is.na(x)) "NA" else sprintf("a %s value", what))
+  }
+  sprintf("a value of class \"%s\" and length %s", what, size)
+}
+
+abort_missing <- function(arg) {
+  abort("missing", sprintf("`%s` was not given. It has no default: say what you mean.", arg))
+}
+
+abort_type <- function(x, arg, wanted) {
+  abort("type", sprintf("`%s` must be %s, not %s.", arg, wanted, describe_given(x)), argument = arg)
+}
+
+# A string leaves R in UTF-8. Strings marked latin1 are converted once; strings without a mark are
+# taken as the bytes they are, as R's own file functions do; the binding checks the bytes.
+as_utf8 <- function(x) {
+  if (identical(Encoding(x), "unknown")) x else enc2utf8(x)
+}
+
+check_string <- function(x, arg, wanted = "one string", empty = TRUE) {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  if (!is.character(x) || length(x) != 1L) {
+    abort_type(x, arg, wanted)
+  }
+  if (is.na(x)) {
+    abort("value", sprintf("`%s` is NA. It must be %s.", arg, wanted), argument = arg)
+  }
+  if (!empty && !nzchar(x)) {
+    abort("value", sprintf("`%s` is empty. It must be %s.", arg, wanted), argument = arg)
+  }
+  as_utf8(as.vector(x))
+}
+
+check_strings <- function(x, arg, wanted = "a character vector") {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  if (is.null(x)) {
+    abort(
+      "type",
+      sprintf("`%s` is NULL. To allow nothing write character().", arg),
+      argument = arg
+    )
+  }
+  if (!is.character(x)) {
+    abort_type(x, arg, wanted)
+  }
+  if (anyNA(x)) {
+    abort("value", sprintf("`%s` holds NA. Leave it out.", arg), argument = arg)
+  }
+  check_text(vapply(as.vector(x), as_utf8, "", USE.NAMES = FALSE), arg)
+}
+
+# Text that core never sees as bytes of a file is checked here.
+check_text <- function(x, arg) {
+  if (!all(validUTF8(x)) || any(Encoding(x) == "bytes")) {
+    abort(
+      "encoding",
+      sprintf("`%s` is not valid UTF-8. Convert it with iconv() first.", arg),
+      argument = arg
+    )
+  }
+  x
+}
+
+check_flag <- function(x, arg) {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  if (!is.logical(x) || length(x) != 1L || is.na(x)) {
+    abort_type(x, arg, "TRUE or FALSE")
+  }
+  as.vector(x)
+}
+
+# Numbers cross as doubles: exact up to 2^53, which no size or count here exceeds.
+check_number <- function(x, arg, least = 0, most = 2^53, whole = TRUE, infinite = FALSE) {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  if (!is.numeric(x) || is.object(x) || length(x) != 1L) {
+    abort_type(x, arg, if (whole) "one whole number" else "one number")
+  }
+  x <- as.vector(as.double(x))
+  if (is.na(x)) {
+    abort("value", sprintf("`%s` is NA. It must be a number.", arg), argument = arg)
+  }
+  if (infinite && identical(x, Inf)) {
+    return(x)
+  }
+  if (x < least || x > most || (whole && x != trunc(x))) {
+    abort(
+      "value",
+      sprintf(
+        "`%s` must be %s between %s and %s.",
+        arg,
+        if (whole) "a whole number" else "a number",
+        format(least, scientific = FALSE),
+        format(most, big.mark = ",", scientific = FALSE)
+      ),
+      argument = arg
+    )
+  }
+  x
+}
+
+check_choice <- function(x, arg, choices) {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  # The whole vector of choices is what an argument left at its default holds.
+  if (identical(x, choices)) {
+    return(choices[[1L]])
+  }
+  if (!is.character(x) || length(x) != 1L || is.na(x) || !x %in% choices) {
+    words <- paste0("\"", choices, "\"", collapse = ", ")
+    abort("value", sprintf("`%s` must be one of %s.", arg, words), argument = arg)
+  }
+  as.vector(x)
+}
+
+check_class <- function(x, arg, class, made_by) {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  if (!S7::S7_inherits(x, class)) {
+    abort_type(x, arg, sprintf("a value made by %s", made_by))
+  }
+  x
+}
+
+check_no_dots <- function(...) {
+  if (...length() > 0L) {
+    names <- ...names()
+    first <- if (is.null(names) || !nzchar(names[[1L]])) "without a name" else names[[1L]]
+    abort(
+      "value",
+      sprintf("There is an argument that this function does not know (%s).", first)
+    )
+  }
+}
+
+check_package <- function(package, why) {
+  if (!requireNamespace(package, quietly = TRUE)) {
+    abort(
+      "missing_package",
+      sprintf(
+        "%s needs the package %s. Install it with install.packages(\"%s\").",
+        why,
+        package,
+        package
+      ),
+      package = package
+    )
+  }
+}
+
+# A path as it crosses: a UTF-8 string, the raw bytes of a name, or the handle of an admission.
+check_path <- function(path, arg = "path", admitted = TRUE) {
+  if (missing(path)) {
+    abort_missing(arg)
+  }
+  if (is.character(path) && length(path) == 1L && !is.na(path)) {
+    return(as_utf8(path))
+  }
+  if (is.raw(path)) {
+    return(path)
+  }
+  if (admitted && S7::S7_inherits(path, RhoAdmitted)) {
+    return(attr(path, "handle", exact = TRUE))
+  }
+  if (is.character(path) && length(path) == 1L) {
+    abort("value", sprintf("`%s` is NA. Give the path of one file.", arg), argument = arg)
+  }
+  if (is.character(path)) {
+    abort(
+      "type",
+      sprintf(
+        "`%s` must be one path, not %d. Call the verb once for each path.",
+        arg,
+        length(path)
+      ),
+      argument = arg
+    )
+  }
+  wanted <- "one path (a string, or a raw vector for a name that is not UTF-8)"
+  abort_type(path, arg, wanted)
+}

@@ -1,0 +1,59 @@
+# What this host can enforce, in plain words.
+
+#' @include class.R
+NULL
+
+#' What this host can enforce
+#'
+#' Tells which mechanisms rhocap finds on this host and what each is used for. It reads the kernel's
+#' answers and changes nothing.
+#'
+#' @return A value of class `RhoHostReport`. Its property `facts` is a named list.
+#' @family capability
+#' @examples
+#' rho_host_report()
+#' @export
+rho_host_report <- function() {
+  RhoHostReport(facts = check_boundary(core_host_report()))
+}
+
+#' @rdname rho_host_report
+#' @format NULL
+#' @usage NULL
+#' @param facts A named list, as [rho_host_report()] fills it.
+#' @export
+RhoHostReport <- rho_class("RhoHostReport", properties = list(facts = property_list()))
+
+S7::method(format, RhoHostReport) <- function(x, ...) {
+  c("<RhoHostReport>", fact_lines(x@facts))
+}
+
+S7::method(print, RhoHostReport) <- print_lines
+
+# A nested list as indented lines of `name: value`.
+fact_lines <- function(facts, indent = "  ") {
+  unlist(lapply(names(facts), function(name) {
+    value <- facts[[name]]
+    label <- paste0(indent, gsub("_", " ", name, fixed = TRUE), ": ")
+    if (is.list(value) && length(value) > 0L && !is.null(names(value))) {
+      return(c(label, fact_lines(value, paste0(indent, "  "))))
+    }
+    if (is.list(value)) {
+      return(c(label, unlist(lapply(value, function(item) fact_lines(as.list(item), paste0(indent, "  "))))))
+    }
+    paste0(label, fact_words(value))
+  }))
+}
+
+fact_words <- function(value) {
+  if (is.null(value) || length(value) == 0L) {
+    return("none")
+  }
+  if (is.logical(value)) {
+    return(paste(ifelse(is.na(value), "unknown", ifelse(value, "yes", "no")), collapse = ", "))
+  }
+  if (is.numeric(value)) {
+    return(paste(format(value, scientific = FALSE, trim = TRUE), collapse = ", "))
+  }
+  paste(shown(as.character(value)), collapse = ", ")
+}

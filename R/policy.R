@@ -1,0 +1,338 @@
+# What a capability says of processes, the network, the place where calls run, and bounds.
+# Alternatives are classes; the core knows them by the words in `policy_word()`.
+
+#' @include class.R
+NULL
+
+#' Which processes a capability may start
+#'
+#' @description
+#' `rho_process_none()`: none; bash answers with [RhoDenied].
+#'
+#' `rho_process_confined()`: commands on which the kernel enforces the same roots and network policy.
+#' This version of rhocap cannot enforce it yet, so making a capability with it is an error of class
+#' `rhocap_error_not_enforceable` that shows the call that works; it never degrades in silence.
+#'
+#' `rho_process_unrestricted()`: no containment is claimed. Unrestricted bash has the full authority
+#' of the R process's user. It requires [rho_network_host()].
+#'
+#' @return A policy value for the argument `process` of [rho_host_capability()].
+#' @family policies
+#' @examples
+#' rho_process_none()
+#' rho_process_unrestricted()
+#' @export
+rho_process_none <- function() RhoProcessNone()
+
+#' @rdname rho_process_none
+#' @export
+rho_process_confined <- function() RhoProcessConfined()
+
+#' @rdname rho_process_none
+#' @export
+rho_process_unrestricted <- function() RhoProcessUnrestricted()
+
+#' @rdname rho_process_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoProcessPolicy <- rho_class("RhoProcessPolicy", abstract = TRUE)
+
+#' @rdname rho_process_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoProcessNone <- rho_class("RhoProcessNone", parent = RhoProcessPolicy)
+
+#' @rdname rho_process_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoProcessConfined <- rho_class("RhoProcessConfined", parent = RhoProcessPolicy)
+
+#' @rdname rho_process_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoProcessUnrestricted <- rho_class("RhoProcessUnrestricted", parent = RhoProcessPolicy)
+
+#' Which network commands may use
+#'
+#' @description
+#' `rho_network_none()`: none. `rho_network_host()`: the host's, without limits. The policy is about
+#' commands; the file verbs never use the network.
+#'
+#' @return A policy value for the argument `network` of [rho_host_capability()].
+#' @family policies
+#' @examples
+#' rho_network_none()
+#' rho_network_host()
+#' @export
+rho_network_none <- function() RhoNetworkNone()
+
+#' @rdname rho_network_none
+#' @export
+rho_network_host <- function() RhoNetworkHost()
+
+#' @rdname rho_network_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoNetworkPolicy <- rho_class("RhoNetworkPolicy", abstract = TRUE)
+
+#' @rdname rho_network_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoNetworkNone <- rho_class("RhoNetworkNone", parent = RhoNetworkPolicy)
+
+#' @rdname rho_network_none
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoNetworkHost <- rho_class("RhoNetworkHost", parent = RhoNetworkPolicy)
+
+#' Where calls run
+#'
+#' @description
+#' `rho_placement_local()`: in this R process, and commands as its children.
+#' `rho_placement_mirai()`: on a mirai daemon of a compute profile. Placement says where, it contains
+#' nothing. This version of rhocap cannot place calls on a daemon yet, so making a capability with it
+#' is an error of class `rhocap_error_not_enforceable`.
+#'
+#' @param compute The name of a mirai compute profile, or `NULL` for mirai's default profile.
+#' @return A value for the argument `placement` of [rho_host_capability()].
+#' @family policies
+#' @examples
+#' rho_placement_local()
+#' rho_placement_mirai("cluster")
+#' @export
+rho_placement_local <- function() RhoPlacementLocal()
+
+#' @rdname rho_placement_local
+#' @export
+rho_placement_mirai <- function(compute = NULL) {
+  if (is.null(compute)) {
+    return(RhoPlacementMirai())
+  }
+  RhoPlacementMirai(check_text(check_string(compute, "compute", empty = FALSE), "compute"))
+}
+
+#' @rdname rho_placement_local
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoPlacement <- rho_class("RhoPlacement", abstract = TRUE)
+
+#' @rdname rho_placement_local
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoPlacementLocal <- rho_class("RhoPlacementLocal", parent = RhoPlacement)
+
+#' @rdname rho_placement_local
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoPlacementMirai <- rho_class(
+  "RhoPlacementMirai",
+  parent = RhoPlacement,
+  # The empty name stands for mirai's default profile.
+  properties = list(compute = property_string(default = ""))
+)
+
+#' Bounds on what one call may take
+#'
+#' @param timeout Longest run of a command, seconds.
+#' @param grace Seconds between asking a command to end and killing it.
+#' @param output_bytes Most bytes of a command's output that are kept.
+#' @param read_bytes Largest file that is read, in bytes. It is checked before memory is taken. At
+#'   most 2^31 - 1, the longest string that R holds.
+#' @param symlinks Whether symbolic links are followed. They never lead out of the roots.
+#' @param mounts Whether other file systems mounted below a root are entered.
+#' @param shell The shell of commands, an absolute path.
+#' @param hard_links Whether a file with several names may be written. The other names may lie
+#'   outside the roots.
+#' @param fsync Whether a write waits until the file and its directory are on stable storage.
+#' @param entries Most entries of one listing.
+#' @param ... Nothing yet. Bounds on processes, memory, file size and CPU time come with
+#'   `rho_process_confined()`; until then they are refused.
+#' @return A value of class `RhoLimits`.
+#' @family policies
+#' @examples
+#' rho_limits(read_bytes = 10 * 2^20, symlinks = FALSE)
+#' @export
+rho_limits <- function(
+  timeout = 600,
+  grace = 2,
+  output_bytes = 2^20,
+  read_bytes = 2^28,
+  symlinks = TRUE,
+  mounts = FALSE,
+  shell = "/bin/bash",
+  hard_links = FALSE,
+  fsync = TRUE,
+  entries = 100000,
+  ...
+) {
+  check_no_dots(...)
+  RhoLimits(
+    timeout = check_number(timeout, "timeout", least = 0.001, most = 10^9, whole = FALSE),
+    grace = check_number(grace, "grace", most = 10^9, whole = FALSE),
+    output_bytes = check_number(output_bytes, "output_bytes"),
+    read_bytes = check_number(read_bytes, "read_bytes", most = 2^31 - 1),
+    symlinks = check_flag(symlinks, "symlinks"),
+    mounts = check_flag(mounts, "mounts"),
+    shell = check_text(check_string(shell, "shell", empty = FALSE), "shell"),
+    hard_links = check_flag(hard_links, "hard_links"),
+    fsync = check_flag(fsync, "fsync"),
+    entries = check_number(entries, "entries")
+  )
+}
+
+#' @rdname rho_limits
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoLimits <- rho_class(
+  "RhoLimits",
+  properties = list(
+    timeout = property_number(600),
+    grace = property_number(2),
+    output_bytes = property_number(2^20),
+    read_bytes = property_number(2^28),
+    symlinks = property_flag(TRUE),
+    mounts = property_flag(FALSE),
+    shell = property_string("/bin/bash", empty = FALSE),
+    hard_links = property_flag(FALSE),
+    fsync = property_flag(TRUE),
+    entries = property_number(100000)
+  )
+)
+
+limit_names <- names(attr(RhoLimits, "properties", exact = TRUE))
+
+limits_as_list <- function(limits) {
+  stats::setNames(lapply(limit_names, function(name) S7::prop(limits, name)), limit_names)
+}
+
+# The word by which the core knows a policy.
+policy_word <- function(policy) {
+  known <- list(
+    none = RhoProcessNone,
+    confined = RhoProcessConfined,
+    unrestricted = RhoProcessUnrestricted,
+    none = RhoNetworkNone,
+    host = RhoNetworkHost,
+    local = RhoPlacementLocal,
+    mirai = RhoPlacementMirai
+  )
+  for (index in seq_along(known)) {
+    if (S7::S7_inherits(policy, known[[index]])) {
+      return(names(known)[[index]])
+    }
+  }
+}
+
+# The value that stands for a word of the core.
+process_from_word <- function(word) {
+  switch(
+    word,
+    none = RhoProcessNone(),
+    confined = RhoProcessConfined(),
+    unrestricted = RhoProcessUnrestricted()
+  )
+}
+
+network_from_word <- function(word) {
+  switch(word, none = RhoNetworkNone(), host = RhoNetworkHost())
+}
+
+placement_from_word <- function(word) {
+  if (identical(word, "local")) {
+    return(RhoPlacementLocal())
+  }
+  RhoPlacementMirai(sub("^mirai:?", "", word))
+}
+
+# In words; capability.R uses the same.
+process_words <- function(word) {
+  switch(
+    word,
+    none = "none: bash answers with a denial",
+    confined = "confined: the kernel enforces roots and network policy on commands",
+    unrestricted = paste("unrestricted.", unrestricted_sentence)
+  )
+}
+
+network_words <- function(word) {
+  switch(word, none = "none for commands", host = "the host's, without limits, for commands")
+}
+
+placement_words <- function(word) {
+  if (identical(word, "local")) {
+    return("local: in this R process (says where, contains nothing)")
+  }
+  profile <- sub("^mirai:?", "", word)
+  profile <- if (nzchar(profile)) sprintf("profile %s", shown(profile)) else "the default profile"
+  sprintf("a mirai daemon of %s (says where, contains nothing)", profile)
+}
+
+limit_words <- function(limits) {
+  c(
+    sprintf("read at most %s; list at most %s entries", bytes_words(limits$read_bytes),
+      format(limits$entries, big.mark = ",", scientific = FALSE)),
+    sprintf(
+      "symbolic links %s; other mounts %s; hard-linked files %s",
+      if (limits$symlinks) "followed inside the roots" else "refused",
+      if (limits$mounts) "entered" else "refused",
+      if (limits$hard_links) "written" else "not written"
+    ),
+    sprintf("writes %s stable storage", if (limits$fsync) "wait for" else "do not wait for"),
+    sprintf(
+      "commands: %s seconds, %s seconds' grace, %s of output, shell %s",
+      format(limits$timeout, scientific = FALSE),
+      format(limits$grace, scientific = FALSE),
+      bytes_words(limits$output_bytes),
+      shown(limits$shell)
+    )
+  )
+}
+
+bytes_words <- function(bytes) {
+  units <- c("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+  power <- if (bytes < 1024) 0 else min(floor(log(bytes, 1024)), length(units) - 1)
+  value <- bytes / 1024^power
+  if (power == 0 && bytes == 1) {
+    return("1 byte")
+  }
+  paste(format(round(value, 1), scientific = FALSE), units[[power + 1]])
+}
+
+# The fixed sentence stands in core once; a copy for the print of a policy that no capability has.
+unrestricted_sentence <- "Unrestricted bash has the full authority of the R process's user."
+
+S7::method(format, RhoProcessPolicy) <- function(x, ...) {
+  paste("Processes:", process_words(policy_word(x)))
+}
+
+S7::method(format, RhoNetworkPolicy) <- function(x, ...) {
+  paste("Network:", network_words(policy_word(x)))
+}
+
+S7::method(format, RhoPlacementLocal) <- function(x, ...) {
+  paste("Placement:", placement_words("local"))
+}
+
+S7::method(format, RhoPlacementMirai) <- function(x, ...) {
+  paste("Placement:", placement_words(paste0("mirai:", x@compute)))
+}
+
+S7::method(format, RhoLimits) <- function(x, ...) {
+  c("Limits:", paste0("  ", limit_words(limits_as_list(x))))
+}
+
+S7::method(print, RhoProcessPolicy) <- print_lines
+S7::method(print, RhoNetworkPolicy) <- print_lines
+S7::method(print, RhoPlacement) <- print_lines
+S7::method(print, RhoLimits) <- print_lines

@@ -1,0 +1,127 @@
+# Reading text.
+
+#' @include outcome.R
+NULL
+
+#' Read a text file
+#'
+#' Reads a file that the capability allows, byte for byte: no line ending is added or dropped. The
+#' size is checked before memory is taken. A file that is not valid UTF-8, or holds a NUL byte, gives
+#' [RhoFailed] with the code `NotText`.
+#'
+#' @param capability A capability, from [rho_host_capability()].
+#' @param path One path: a string, a raw vector for a name that is not UTF-8, or a [RhoAdmitted]
+#'   handle. Relative paths start at the capability's `cwd`. Nothing is expanded or trimmed: `~` is a
+#'   name.
+#' @param lines Lines to read, counted from 1: `c(first, last)`, one number, or a range such as
+#'   `10:20`. `Inf` as the last means up to the end. `NULL`: from the start.
+#' @param limit Most bytes of text to give. `NULL`: 51,200 (50 KiB), cut at a line's end where there
+#'   is one. `Inf`: as much as the capability's `read_bytes` allows.
+#' @return [RhoDenied], [RhoFailed], or a value of class `RhoText` with the properties
+#' \describe{
+#'   \item{`text`}{one string in UTF-8}
+#'   \item{`bytes`, `lines`}{bytes and lines of `text`}
+#'   \item{`total_bytes`, `total_lines`}{of the file}
+#'   \item{`first_line`}{the number of the first line in `text`}
+#'   \item{`truncated`}{whether text was left out because of `limit`}
+#'   \item{`version`}{the version of the content, for `expected` of [rho_write()] and [rho_edit()]}
+#'   \item{`path`}{the path below its root, escaped}
+#'   \item{`receipt`}{a [RhoReceipt]}
+#' }
+#' @section Errors:
+#' Mistakes such as two paths or `NA` are conditions, see [rhocap_conditions].
+#' @family verbs
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' writeLines(c("one", "two", "three"), file.path(project, "a.txt"))
+#' capability <- rho_host_capability(read = project, cwd = project)
+#' rho_read(capability, "a.txt")
+#' rho_read(capability, "a.txt", lines = c(2, Inf))@text
+#' rho_read(capability, "../outside.txt")
+#' @export
+rho_read <- function(capability, path, lines = NULL, limit = NULL) {
+  as_outcome(core_read(
+    capability_handle(capability),
+    "rho_read",
+    "user",
+    check_path(path),
+    if (!is.null(lines)) check_lines(lines),
+    if (!is.null(limit)) check_number(limit, "limit", infinite = TRUE)
+  ))
+}
+
+#' @rdname rho_read
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoText <- rho_class(
+  "RhoText",
+  parent = RhoResult,
+  properties = list(
+    text = property_string(),
+    path = property_string(""),
+    bytes = property_number(0),
+    lines = property_number(0),
+    total_bytes = property_number(0),
+    total_lines = property_number(0),
+    first_line = property_number(1),
+    truncated = property_flag(FALSE),
+    version = property_string("")
+  )
+)
+
+check_lines <- function(lines) {
+  wanted <- "c(first, last), or a range such as 10:20, counted from 1"
+  if (!is.numeric(lines) || is.object(lines) || length(lines) == 0L) {
+    abort_type(lines, "lines", wanted)
+  }
+  lines <- as.double(lines)
+  size <- length(lines)
+  if (
+    anyNA(lines) ||
+      lines[[1L]] < 1 ||
+      lines[[1L]] > 2^53 ||
+      any(lines != trunc(lines)) ||
+      lines[[size]] < lines[[1L]] ||
+      (size > 2L && any(diff(lines) != 1))
+  ) {
+    abort("value", sprintf("`lines` must be %s.", wanted), argument = "lines")
+  }
+  c(lines[[1L]], lines[[size]])
+}
+
+S7::method(format, RhoText) <- function(x, ...) {
+  what <- if (x@truncated || x@bytes < x@total_bytes) {
+    sprintf(
+      "%s of %s, from line %s",
+      bytes_words(x@bytes),
+      bytes_words(x@total_bytes),
+      format(x@first_line, scientific = FALSE)
+    )
+  } else {
+    sprintf(
+      "%s, %s %s",
+      bytes_words(x@bytes),
+      format(x@lines, scientific = FALSE),
+      if (x@lines == 1) "line" else "lines"
+    )
+  }
+  first <- first_lines(x@text, 10L)
+  c(
+    sprintf("<RhoText> %s (%s)", shown_again(x@path), what),
+    if (length(first) > 0L) paste0("  ", first)
+  )
+}
+
+# The first lines of a text as they may be shown, without splitting all of a long one.
+first_lines <- function(text, count) {
+  head <- substr(text, 1L, 100L * count)
+  lines <- strsplit(head, "\n", fixed = TRUE)[[1L]]
+  more <- length(lines) > count || nchar(head) < nchar(text)
+  lines <- shown(substr(lines[seq_len(min(count, length(lines)))], 1L, 100L))
+  c(lines, if (more) "...")
+}
+
+# Paths in results are escaped by the core already.
+shown_again <- function(path) if (nzchar(path)) path else "."

@@ -1,0 +1,193 @@
+# Evidence: what was asked, what was decided and why, and what enforced it.
+
+#' @include class.R
+NULL
+
+#' Receipts
+#'
+#' @description
+#' Every call leaves one receipt, refusals included. `rho_receipt()` gives the receipt of a value;
+#' `rho_receipts()` gives those of this session, also of values that were dropped.
+#'
+#' A receipt is a JSON object that follows the schema in
+#' `system.file("schema", "receipt-1.schema.json", package = "rhocap")` (JSON Schema, draft 2020-12).
+#' It holds names of environment entries and never a secret value, its length or its hash.
+#'
+#' @param x A value that a verb gave, a tool's result, or a condition from [rho_unwrap()].
+#' @param n The last so many receipts. The session keeps at most 100,000.
+#' @return `rho_receipt()`: a value of class `RhoReceipt`; `NULL` for an outcome that no call made.
+#'   Its properties are the fields of the schema, such as `@decision`, `@code`, `@resolved` and
+#'   `@enforced_by`; `@json` is the text. `rho_receipts()`: a data frame, oldest first, one row a
+#'   receipt, with the columns `seq`, `time` (POSIXct, UTC), `tool`, `principal`, `decision`,
+#'   `outcome`, `code`, `path` (as asked for, escaped), `resolved` (below its root, escaped), `stage`,
+#'   `effect`, `rule`, `enforced_by`, `bytes`, `duration_us` (microseconds), `capability` (digest),
+#'   `message`, `id`, `json`.
+#' @family evidence
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' capability <- rho_host_capability(read = project, cwd = project)
+#' rho_receipt(rho_read(capability, "/etc/passwd"))
+#' tail(rho_receipts()[, c("tool", "path", "decision", "code")], 1)
+#' @export
+rho_receipt <- function(x) {
+  if (missing(x)) {
+    abort_missing("x")
+  }
+  if (S7::S7_inherits(x, RhoReceipt)) {
+    return(x)
+  }
+  if (S7::S7_inherits(x, RhoOutcome)) {
+    return(x@receipt)
+  }
+  if (inherits(x, "rhocap_error") && S7::S7_inherits(x[["outcome"]], RhoOutcome)) {
+    return(x[["outcome"]]@receipt)
+  }
+  json <- tool_result_receipt(x)
+  if (is.null(json)) {
+    abort_type(x, "x", "a value that a verb or a tool gave")
+  }
+  RhoReceipt(json)
+}
+
+#' @rdname rho_receipt
+#' @export
+rho_receipts <- function(n = Inf) {
+  n <- check_number(n, "n", infinite = TRUE)
+  total <- check_boundary(core_receipts_count())
+  wanted <- min(n, total)
+  # In slices, so that a user can interrupt a long one.
+  starts <- seq(wanted, 1, by = -5000)[wanted > 0]
+  slices <- lapply(starts, function(start) {
+    Sys.sleep(0)
+    check_boundary(core_receipts(start, min(start, 5000)))
+  })
+  columns <- c(slices, list(check_boundary(core_receipts(0, 0))))
+  names <- names(columns[[1L]])
+  joined <- lapply(stats::setNames(names, names), function(name) {
+    unlist(lapply(columns, function(slice) slice[[name]]), use.names = FALSE)
+  })
+  joined$time <- as.POSIXct(joined$time, origin = "1970-01-01", tz = "UTC")
+  as.data.frame(joined)
+}
+
+# A property that stands in the receipt's text. What is null there is NA, or an empty list.
+receipt_field <- function(name, absent = NA_character_) {
+  force(absent)
+  S7::new_property(S7::class_any, getter = function(self) {
+    value <- receipt_facts(self)[[name]]
+    if (is.null(value)) absent else value
+  })
+}
+
+#' @rdname rho_receipt
+#' @format NULL
+#' @usage NULL
+#' @param json The text of one receipt.
+#' @export
+RhoReceipt <- rho_class(
+  "RhoReceipt",
+  properties = list(
+    json = S7::new_property(
+      S7::class_character,
+      validator = function(value) {
+        if (!is.character(value) || length(value) != 1L || is.na(value) || !is_receipt(value)) {
+          "must be the text of one receipt"
+        }
+      }
+    ),
+    schema = receipt_field("schema"),
+    id = receipt_field("id"),
+    seq = receipt_field("seq", NA_real_),
+    time = receipt_field("time"),
+    tool = receipt_field("tool"),
+    principal = receipt_field("principal"),
+    capability = receipt_field("capability"),
+    placement = receipt_field("placement"),
+    request = receipt_field("request", list()),
+    resolved = receipt_field("resolved", list()),
+    decision = receipt_field("decision"),
+    outcome = receipt_field("outcome"),
+    code = receipt_field("code"),
+    message = receipt_field("message"),
+    stage = receipt_field("stage"),
+    effect = receipt_field("effect"),
+    rule = receipt_field("rule"),
+    enforced_by = receipt_field("enforced_by", list()),
+    environment = receipt_field("environment", list()),
+    version_before = receipt_field("version_before"),
+    version_after = receipt_field("version_after"),
+    bytes = receipt_field("bytes", NA_real_),
+    duration_us = receipt_field("duration_us", NA_real_),
+    previous = receipt_field("previous")
+  )
+)
+
+receipt_facts <- function(receipt) {
+  check_boundary(core_json_value(attr(receipt, "json", exact = TRUE)))
+}
+
+is_receipt <- function(json) {
+  facts <- core_json_value(json)
+  is.list(facts) && identical(facts[["schema"]], "rhocap.receipt/1")
+}
+
+# A receipt as what a runtime's journal can hold: named lists of atomic vectors, nothing null.
+receipt_as_plain_list <- function(receipt) plain(receipt_facts(receipt))
+
+plain <- function(value) {
+  if (!is.list(value)) {
+    return(value)
+  }
+  # An array of objects becomes its columns, because a journal takes named lists only.
+  if (is.null(names(value))) {
+    fields <- unique(unlist(lapply(value, names)))
+    return(lapply(stats::setNames(fields, fields), function(field) {
+      unlist(lapply(value, function(item) if (is.null(item[[field]])) NA else item[[field]]))
+    }))
+  }
+  lapply(Filter(Negate(is.null), value), plain)
+}
+
+S7::method(format, RhoReceipt) <- function(x, ...) {
+  facts <- receipt_facts(x)
+  what <- switch(
+    facts$decision,
+    allowed = if (identical(facts$outcome, "ok")) "allowed, done" else "allowed, failed",
+    denied = "denied",
+    "not decided"
+  )
+  resolved <- facts$resolved
+  enforced <- facts$enforced_by
+  c(
+    sprintf("<RhoReceipt> #%s %s", format(facts$seq, scientific = FALSE), facts$id),
+    sprintf("  %s, asked by the %s with %s", facts$time, facts$principal, facts$tool),
+    paste("  asked:", fact_inline(facts$request)),
+    sprintf("  %s%s", what, if (is.null(facts$code)) "" else sprintf(" (%s)", facts$code)),
+    if (!is.null(facts$message)) paste("  why:", facts$message),
+    if (!is.null(facts$rule)) paste("  rule:", facts$rule),
+    if (length(resolved) > 0L) paste("  resolved:", fact_inline(resolved)),
+    if (!is.null(facts$effect)) paste("  effect:", facts$effect),
+    paste("  enforced by:", fact_inline(enforced)),
+    sprintf("  capability: %s", facts$capability)
+  )
+}
+
+S7::method(print, RhoReceipt) <- print_lines
+
+# A list as `name value, name value`; texts stand in a receipt escaped already.
+fact_inline <- function(facts) {
+  facts <- Filter(function(value) length(value) > 0L, facts)
+  words <- lapply(names(facts), function(name) {
+    value <- facts[[name]]
+    if (is.list(value)) {
+      return(sprintf("%s {%s}", name, fact_inline(value)))
+    }
+    value <- if (is.numeric(value)) format(value, scientific = FALSE, trim = TRUE) else value
+    if (is.logical(value)) {
+      value <- ifelse(value, "yes", "no")
+    }
+    paste(gsub("_", " ", name, fixed = TRUE), paste(value, collapse = " "))
+  })
+  if (length(words) == 0L) "nothing" else paste(words, collapse = ", ")
+}

@@ -1,0 +1,553 @@
+# The verbs as tools of an agent. A tool holds a capability and answers with a result, whatever the
+# model gives it: it never signals a condition.
+
+#' @include class.R
+NULL
+
+#' Tools for an agent
+#'
+#' @description
+#' Each function gives a verb as a tool: name, label, description, parameters (a JSON Schema) and
+#' `execute()`. Where the package rho.ai is installed, it is a `rho.ai::ToolSpec` that `rho_agent(tools = )`
+#' takes as it is; otherwise it is a `RhoTool` with the same fields. `rho_capability_tools()` gives those that the
+#' capability allows.
+#'
+#' Names, labels, parameter names and result texts are those of Rho's own coding tools. There is one
+#' difference: `write` adds no newline.
+#'
+#' With the package rho.coding attached, its unrestricted functions have the names of ours: write
+#' `rhocap::rho_tool_bash()`.
+#'
+#' @details
+#' `execute(tool_call_id, params, signal, on_update, ctx)` takes the model's arguments as the named list
+#' `params`. It gives a result (`RhoToolResult`, or `RhoToolErrorResult` for a refusal) with
+#' \describe{
+#'   \item{`content`}{a list of one text}
+#'   \item{`details`}{a named list of atomic vectors and such lists: `path` or another argument;
+#'     for refusals `reason` (snake case) and `code`; `receipt`}
+#'   \item{`terminate`}{`FALSE`}
+#' }
+#' Tools that change something ask the runtime for exclusive execution.
+#'
+#' @param capability A capability, from [rho_host_capability()].
+#' @return A tool. `rho_capability_tools()`: a list of tools, named.
+#' @family tools
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' writeLines("hello", file.path(project, "a.txt"))
+#' capability <- rho_project_capability(project, process = rho_process_none())
+#' names(rho_capability_tools(capability))
+#' tool <- rho_tool_read(capability)
+#' result <- tool@execute("call-1", list(path = "../outside.txt"), NULL, NULL, NULL)
+#' result@content[[1]]@text
+#' result@details$code
+#' @export
+rho_tool_read <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "read",
+    label = "Read",
+    description = paste(
+      "Read a UTF-8 text file.",
+      "A long file is cut; read on with first_line and last_line."
+    ),
+    parameters = list(
+      path = parameter_string("Path of the file, absolute or relative to the working directory."),
+      first_line = parameter_integer("First line to read, counted from 1.", 1L),
+      last_line = parameter_integer("Last line to read.", 1L)
+    ),
+    required = "path",
+    exclusive = FALSE,
+    handle = handle,
+    run = function(params) {
+      path <- argument_path(params, "path")
+      first <- argument_count(params, "first_line", NULL)
+      last <- argument_count(params, "last_line", NULL)
+      lines <- if (!is.null(first) || !is.null(last)) {
+        c(if (is.null(first)) 1 else first, if (is.null(last)) Inf else last)
+      }
+      if (!is.null(lines) && lines[[1L]] > lines[[2L]]) {
+        refuse_argument("`first_line` must not be greater than `last_line`.")
+      }
+      outcome <- as_outcome(core_read(handle, "read", "model", path, lines, NULL))
+      tool_answer(outcome, params["path"], text = read_text)
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_tool_write <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "write",
+    label = "Write",
+    description = "Write a UTF-8 text file",
+    parameters = list(
+      path = parameter_string("Path of the file. Missing directories are made."),
+      text = parameter_string("The file's whole new text, with its line endings.")
+    ),
+    required = c("path", "text"),
+    exclusive = TRUE,
+    handle = handle,
+    run = function(params) {
+      path <- argument_path(params, "path")
+      text <- argument_text(params, "text")
+      outcome <- as_outcome(core_write(handle, "write", "model", path, text, FALSE, TRUE, NULL))
+      tool_answer(outcome, params["path"], text = function(outcome) {
+        sprintf("wrote %s", params[["path"]])
+      })
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_tool_edit <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "edit",
+    label = "Edit",
+    description = paste(
+      "Replace exact text in a UTF-8 text file.",
+      "The old text must occur exactly `count` times; include enough of it to be unique."
+    ),
+    parameters = list(
+      path = parameter_string("Path of the file."),
+      old = parameter_string("The text to replace, exactly as it is in the file."),
+      new = parameter_string("The text to put in its place."),
+      count = parameter_integer("How often the old text must occur. 1 if left out.", 1L)
+    ),
+    required = c("path", "old", "new"),
+    exclusive = TRUE,
+    handle = handle,
+    run = function(params) {
+      path <- argument_path(params, "path")
+      old <- argument_text(params, "old")
+      if (!nzchar(old)) {
+        refuse_argument("`old` must not be empty.")
+      }
+      new <- argument_text(params, "new")
+      count <- argument_count(params, "count", 1)
+      outcome <- as_outcome(core_edit(handle, "edit", "model", path, old, new, count, NULL))
+      tool_answer(outcome, params["path"], text = function(outcome) {
+        paste0(sprintf("edited %s\n", params[["path"]]), outcome@diff)
+      })
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_tool_list <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "list",
+    label = "List",
+    description = "List a directory. Names of directories end in a slash.",
+    parameters = list(
+      path = parameter_string("Path of the directory. The working directory if left out."),
+      recursive = list(type = "boolean", description = "Whether to list directories below too.")
+    ),
+    required = character(),
+    exclusive = FALSE,
+    handle = handle,
+    run = function(params) {
+      path <- if (is.null(params[["path"]])) "." else argument_path(params, "path")
+      recursive <- argument_flag(params, "recursive", FALSE)
+      outcome <- as_outcome(core_list(handle, "list", "model", path, recursive))
+      tool_answer(outcome, list(path = path), text = list_text)
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_tool_move <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "move",
+    label = "Move",
+    description = "Move or rename a file or directory",
+    parameters = list(
+      from = parameter_string("Path of what to move."),
+      to = parameter_string("Its new path, not the directory to move into."),
+      overwrite = list(type = "boolean", description = "Whether to replace an existing file.")
+    ),
+    required = c("from", "to"),
+    exclusive = TRUE,
+    handle = handle,
+    run = function(params) {
+      from <- argument_path(params, "from")
+      to <- argument_path(params, "to")
+      overwrite <- argument_flag(params, "overwrite", FALSE)
+      outcome <- as_outcome(core_move(handle, "move", "model", from, to, overwrite))
+      tool_answer(outcome, params[c("from", "to")], text = function(outcome) {
+        sprintf("moved %s to %s", params[["from"]], params[["to"]])
+      })
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_tool_remove <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "remove",
+    label = "Remove",
+    description = "Remove a file, a symbolic link or an empty directory",
+    parameters = list(path = parameter_string("Path of what to remove.")),
+    required = "path",
+    exclusive = TRUE,
+    handle = handle,
+    run = function(params) {
+      path <- argument_path(params, "path")
+      outcome <- as_outcome(core_remove(handle, "remove", "model", path))
+      tool_answer(outcome, params["path"], text = function(outcome) {
+        sprintf("removed %s", params[["path"]])
+      })
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_tool_bash <- function(capability) {
+  handle <- capability_handle(capability)
+  new_tool(
+    name = "bash",
+    label = "Bash",
+    description = paste(
+      "Execute a bash command in the working directory.",
+      "Returns standard output and standard error together."
+    ),
+    parameters = list(
+      command = parameter_string("The command."),
+      timeout = list(type = "number", description = "Seconds until the command is ended.")
+    ),
+    required = "command",
+    exclusive = TRUE,
+    handle = handle,
+    run = function(params) {
+      command <- argument_text(params, "command")
+      argument_number(params, "timeout")
+      outcome <- as_outcome(core_bash(handle, "bash", "model", command))
+      tool_answer(outcome, params["command"], text = function(outcome) "")
+    }
+  )
+}
+
+#' @rdname rho_tool_read
+#' @export
+rho_capability_tools <- function(capability) {
+  facts <- capability_facts(capability)
+  access <- vapply(facts$roots, function(root) root$access, "")
+  tools <- c(
+    if (length(access) > 0L) list(rho_tool_read(capability), rho_tool_list(capability)),
+    if (any(access == "write")) {
+      list(
+        rho_tool_write(capability),
+        rho_tool_edit(capability),
+        rho_tool_move(capability),
+        rho_tool_remove(capability)
+      )
+    },
+    if (!identical(facts$process, "none")) list(rho_tool_bash(capability))
+  )
+  stats::setNames(tools, vapply(tools, function(tool) tool@name, ""))
+}
+
+#' @rdname rho_tool_read
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoToolText <- rho_class("RhoToolText", properties = list(text = property_string()))
+
+#' @rdname rho_tool_read
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoToolResult <- rho_class(
+  "RhoToolResult",
+  properties = list(
+    content = property_list(list()),
+    details = property_list(list()),
+    terminate = property_flag(FALSE),
+    added_tool_names = property_strings(character())
+  )
+)
+
+#' @rdname rho_tool_read
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoToolErrorResult <- rho_class("RhoToolErrorResult", parent = RhoToolResult)
+
+#' @rdname rho_tool_read
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoTool <- rho_class(
+  "RhoTool",
+  properties = list(
+    name = property_string(empty = FALSE),
+    label = property_string(),
+    description = property_string(),
+    parameters = property_list(),
+    execute = property_function(),
+    # "exclusive": no other tool of the same message runs at the same time.
+    overlap = S7::new_property(
+      S7::class_character,
+      default = "may_overlap",
+      validator = function(value) {
+        if (!identical(value, "may_overlap") && !identical(value, "exclusive")) {
+          "must be \"may_overlap\" or \"exclusive\""
+        }
+      }
+    )
+  )
+)
+
+parameter_string <- function(description) list(type = "string", description = description)
+
+parameter_integer <- function(description, minimum) {
+  list(type = "integer", minimum = minimum, description = description)
+}
+
+# A whole JSON Schema. `required` is a list, because a vector of one would become a JSON string.
+tool_schema <- function(parameters, required) {
+  list(
+    type = "object",
+    properties = parameters,
+    required = as.list(required),
+    additionalProperties = FALSE
+  )
+}
+
+new_tool <- function(
+  name,
+  label,
+  description,
+  parameters,
+  required,
+  exclusive,
+  handle,
+  run
+) {
+  known <- names(parameters)
+  execute <- function(tool_call_id, params, signal = NULL, on_update = NULL, ctx = NULL) {
+    tryCatch(
+      {
+        check_arguments(params, known, required)
+        run(params)
+      },
+      # What the model gave does not fit: it can try again.
+      rhocap_tool_arguments = function(cnd) {
+        argument_answer(handle, name, params, conditionMessage(cnd))
+      },
+      # A dead handle or a defect. A runtime would lose the run over a condition.
+      error = function(cnd) {
+        tool_error(conditionMessage(cnd), list(reason = "error", code = "Error"))
+      }
+    )
+  }
+  as_tool(
+    name = name,
+    label = label,
+    description = description,
+    parameters = tool_schema(parameters, required),
+    execute = execute,
+    exclusive = exclusive
+  )
+}
+
+refuse_argument <- function(message) {
+  stop(structure(
+    class = c("rhocap_tool_arguments", "error", "condition"),
+    list(message = message, call = NULL)
+  ))
+}
+
+# Runtimes check presence only, and `$` would take `pa` for `path`: names are checked here, and
+# arguments are read by `[[`.
+check_arguments <- function(params, known, required) {
+  if (!is.list(params)) {
+    refuse_argument("The arguments must be an object.")
+  }
+  names <- names(params)
+  if (length(params) > 0L && (is.null(names) || anyNA(names) || !all(nzchar(names)))) {
+    refuse_argument("Every argument must have a name.")
+  }
+  unknown <- setdiff(names, known)
+  if (length(unknown) > 0L) {
+    refuse_argument(sprintf(
+      "There is no argument `%s`. There are: %s.",
+      shown(unknown[[1L]]),
+      paste(known, collapse = ", ")
+    ))
+  }
+  if (anyDuplicated(names)) {
+    refuse_argument(sprintf("The argument `%s` is given twice.", names[[anyDuplicated(names)]]))
+  }
+  missing <- setdiff(required, names)
+  if (length(missing) > 0L) {
+    refuse_argument(sprintf("The argument `%s` is missing.", missing[[1L]]))
+  }
+}
+
+argument_text <- function(params, name) {
+  value <- params[[name]]
+  if (!is.character(value) || length(value) != 1L || is.na(value)) {
+    refuse_argument(sprintf("The argument `%s` must be one string.", name))
+  }
+  as_utf8(as.vector(value))
+}
+
+argument_path <- argument_text
+
+argument_flag <- function(params, name, default) {
+  value <- params[[name]]
+  if (is.null(value)) {
+    return(default)
+  }
+  if (!is.logical(value) || length(value) != 1L || is.na(value)) {
+    refuse_argument(sprintf("The argument `%s` must be true or false.", name))
+  }
+  as.vector(value)
+}
+
+argument_number <- function(params, name) {
+  value <- params[[name]]
+  if (is.null(value)) {
+    return(NULL)
+  }
+  if (!is.numeric(value) || is.object(value) || length(value) != 1L || is.na(value) || value <= 0) {
+    refuse_argument(sprintf("The argument `%s` must be one number greater than 0.", name))
+  }
+  as.double(value)
+}
+
+argument_count <- function(params, name, default) {
+  value <- argument_number(params, name)
+  if (is.null(value)) {
+    return(default)
+  }
+  if (value != trunc(value) || value > 2^53) {
+    refuse_argument(sprintf("The argument `%s` must be a whole number.", name))
+  }
+  value
+}
+
+# An outcome as a tool's result. `details` hold atomic vectors and named lists of them only: a
+# journal of the runtime takes nothing else.
+tool_answer <- function(outcome, asked, text) {
+  details <- asked
+  receipt <- attr(outcome, "receipt", exact = TRUE)
+  if (S7::S7_inherits(outcome, RhoRefusal)) {
+    details$reason <- snake_case(outcome@code)
+    details$code <- outcome@code
+    details$receipt <- plain(check_boundary(core_json_value(receipt)))
+    return(tool_error(refusal_text(outcome, asked), details))
+  }
+  details <- c(details, answer_details(outcome))
+  details$receipt <- plain(check_boundary(core_json_value(receipt)))
+  tool_result(text(outcome), details)
+}
+
+# Facts of a result that a program may want, beside what was asked for.
+answer_details <- function(outcome) {
+  wanted <- c(
+    "bytes",
+    "lines",
+    "total_bytes",
+    "total_lines",
+    "first_line",
+    "truncated",
+    "created",
+    "replaced",
+    "version",
+    "kind"
+  )
+  attributes(outcome)[intersect(wanted, names(attributes(outcome)))]
+}
+
+refusal_text <- function(outcome, asked) {
+  if (identical(outcome@code, "NotFound") && is.character(asked[["path"]])) {
+    return(sprintf("File not found: %s", asked[["path"]]))
+  }
+  outcome@message
+}
+
+read_text <- function(outcome) {
+  if (!outcome@truncated) {
+    return(outcome@text)
+  }
+  last <- outcome@first_line + outcome@lines - 1
+  number <- function(x) format(x, scientific = FALSE, trim = TRUE)
+  sprintf(
+    "%s\n[cut: lines %s to %s of %s; read on with first_line = %s]",
+    sub("\n$", "", outcome@text),
+    number(outcome@first_line),
+    number(last),
+    number(outcome@total_lines),
+    number(last + 1)
+  )
+}
+
+list_text <- function(outcome) {
+  entries <- outcome@entries
+  if (nrow(entries) == 0L) {
+    return("(empty)")
+  }
+  lines <- paste0(entry_names(entries), entry_notes(entries))
+  if (outcome@truncated) {
+    lines <- c(lines, "[cut: there are more entries]")
+  }
+  paste(lines, collapse = "\n")
+}
+
+# The answer to arguments that do not fit, with its receipt.
+argument_answer <- function(handle, name, params, message) {
+  outcome <- tryCatch(
+    as_outcome(core_reject(handle, name, params, message)),
+    error = function(cnd) NULL
+  )
+  details <- list(reason = "invalid_arguments", code = "InvalidArguments")
+  receipt <- attr(outcome, "receipt", exact = TRUE)
+  if (!is.null(receipt)) {
+    details$receipt <- plain(check_boundary(core_json_value(receipt)))
+  }
+  tool_error(message, details)
+}
+
+# The receipt in a tool's result of ours or of Rho's: found again in the session by its id.
+tool_result_receipt <- function(x) {
+  details <- tryCatch(attr(x, "details", exact = TRUE), error = function(cnd) NULL)
+  id <- if (is.list(details) && is.list(details[["receipt"]])) details[["receipt"]][["id"]]
+  if (!is.character(id) || length(id) != 1L) {
+    return(NULL)
+  }
+  check_boundary(core_receipt_by_id(id))
+}
+
+S7::method(format, RhoTool) <- function(x, ...) {
+  parameters <- names(x@parameters[["properties"]])
+  c(
+    sprintf("<RhoTool> %s(%s)", x@name, paste(parameters, collapse = ", ")),
+    paste0("  ", x@description)
+  )
+}
+
+S7::method(format, RhoToolText) <- function(x, ...) x@text
+
+S7::method(format, RhoToolResult) <- function(x, ...) {
+  kind <- if (S7::S7_inherits(x, RhoToolErrorResult)) "<RhoToolErrorResult>" else "<RhoToolResult>"
+  texts <- Filter(function(item) S7::S7_inherits(item, RhoToolText), x@content)
+  c(kind, unlist(lapply(texts, function(item) paste0("  ", first_lines(item@text, 20L)))))
+}
+
+S7::method(print, RhoTool) <- print_lines
+S7::method(print, RhoToolText) <- print_lines
+S7::method(print, RhoToolResult) <- print_lines

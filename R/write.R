@@ -1,0 +1,111 @@
+# Writing text.
+
+#' @include outcome.R
+NULL
+
+#' Write a text file
+#'
+#' Writes text byte for byte: no line ending is added. The file is replaced as a whole, so a reader
+#' sees the old content or the new one, and an interrupted call leaves the old. Permissions and owner
+#' are kept. A symbolic link is written through when its target is allowed, and stays a link.
+#'
+#' @inheritParams rho_read
+#' @param text One string, or a raw vector for bytes that are not text.
+#' @param append Whether to add to the end instead of replacing.
+#' @param create_parents Whether missing directories of `path` are made.
+#' @param expected What the file must be, so that a change by somebody else is not overwritten: a
+#'   `version` (of [RhoText], [RhoWritten] or [RhoEdited]) or such a value itself; `"absent"` for a
+#'   file that must not exist yet; `NULL` for no condition. Otherwise the outcome is [RhoFailed] with
+#'   the code `LostUpdate` or `AlreadyExists`.
+#' @return [RhoDenied], [RhoFailed], or a value of class `RhoWritten` with the properties
+#' \describe{
+#'   \item{`path`}{the path below its root, escaped}
+#'   \item{`bytes`}{bytes of the file now}
+#'   \item{`created`}{whether the file is new}
+#'   \item{`version`}{the version of the content}
+#'   \item{`lost`}{names of attributes that could not be kept}
+#'   \item{`receipt`}{a [RhoReceipt]}
+#' }
+#' @inheritSection rho_read Errors
+#' @family verbs
+#' @examples
+#' project <- tempfile("project")
+#' dir.create(project)
+#' capability <- rho_host_capability(write = project, cwd = project)
+#' written <- rho_write(capability, "a.txt", "one\n")
+#' written
+#' writeLines("changed by somebody else", file.path(project, "a.txt"))
+#' rho_write(capability, "a.txt", "two\n", expected = written)
+#' @export
+rho_write <- function(
+  capability,
+  path,
+  text,
+  append = FALSE,
+  create_parents = FALSE,
+  expected = NULL
+) {
+  as_outcome(core_write(
+    capability_handle(capability),
+    "rho_write",
+    "user",
+    check_path(path),
+    check_content(text, "text"),
+    check_flag(append, "append"),
+    check_flag(create_parents, "create_parents"),
+    check_expected(expected)
+  ))
+}
+
+#' @rdname rho_write
+#' @format NULL
+#' @usage NULL
+#' @export
+RhoWritten <- rho_class(
+  "RhoWritten",
+  parent = RhoResult,
+  properties = list(
+    path = property_string(""),
+    bytes = property_number(0),
+    created = property_flag(FALSE),
+    version = property_string(""),
+    lost = property_strings(character())
+  )
+)
+
+check_content <- function(x, arg) {
+  if (missing(x)) {
+    abort_missing(arg)
+  }
+  if (is.raw(x)) {
+    return(x)
+  }
+  check_string(x, arg, "one string; join lines with paste(lines, collapse = \"\\n\")")
+}
+
+check_expected <- function(expected) {
+  if (is.null(expected)) {
+    return(NULL)
+  }
+  if (S7::S7_inherits(expected, RhoText) || S7::S7_inherits(expected, RhoWritten) ||
+    S7::S7_inherits(expected, RhoEdited)) {
+    return(expected@version)
+  }
+  check_string(expected, "expected", "a version, a value that has one, or \"absent\"", empty = FALSE)
+}
+
+S7::method(format, RhoWritten) <- function(x, ...) {
+  c(
+    sprintf(
+      "<RhoWritten> %s (%s, %s)",
+      shown_again(x@path),
+      bytes_words(x@bytes),
+      if (x@created) "created" else "replaced"
+    ),
+    lost_words(x@lost)
+  )
+}
+
+lost_words <- function(lost) {
+  if (length(lost) > 0L) sprintf("not kept: %s", paste(shown(lost), collapse = ", "))
+}

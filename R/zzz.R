@@ -1,0 +1,50 @@
+# Loading: S7 methods, and a warning where another package's unrestricted tools have our names.
+
+#' @useDynLib rhocap, .registration = TRUE
+#' @rawNamespace if (getRversion() < "4.3.0") importFrom("S7", "@")
+#' @rawNamespace if (getRversion() < "4.3.0") export("@")
+NULL
+
+.onLoad <- function(libname, pkgname) {
+  S7::methods_register()
+  # rho.coding attached after us: its constructors stand in front of ours.
+  setHook(packageEvent("rho.coding", "attach"), function(...) {
+    if (paste0("package:", pkgname) %in% search()) {
+      warn_masked("rho.coding", "stand in front of rhocap's now and are not restricted")
+    }
+  })
+}
+
+.onAttach <- function(libname, pkgname) {
+  if ("package:rho.coding" %in% search()) {
+    warn_masked(
+      "rho.coding",
+      "are hidden by rhocap's now; the package's own tools are not restricted"
+    )
+  }
+}
+
+masked_names <- function(package) {
+  intersect(getNamespaceExports(package), getNamespaceExports("rhocap"))
+}
+
+warn_masked <- function(package, what) {
+  names <- sort(masked_names(package))
+  if (length(names) == 0L) {
+    return(invisible())
+  }
+  warning(structure(
+    class = c("rhocap_warning_masked", "warning", "condition"),
+    list(
+      message = sprintf(
+        "%s of %s %s. Write rhocap::%s() for the restricted one.",
+        paste0(names, "()", collapse = ", "),
+        package,
+        what,
+        names[[1L]]
+      ),
+      call = NULL,
+      functions = names
+    )
+  ))
+}

@@ -1,0 +1,44 @@
+//! Crossing the boundary: a mistake or a defect becomes a plain value, which `check_boundary()` in
+//! `R/condition.R` turns into a condition.
+
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
+use std::sync::Once;
+
+use extendr_api::prelude::*;
+use rhocap_core::misuse::Misuse;
+
+use crate::value::named_list;
+
+/// Runs the body of an exported function.
+///
+/// Returning `Err` from an exported function, or panicking, would have extendr call `Rf_error` with
+/// our text as a format: a `%` crashes R, a NUL byte aborts it, and the text stays in a static
+/// buffer. So both become values.
+pub fn guard(body: impl FnOnce() -> Result<Robj, Misuse>) -> Robj {
+    static SILENT: Once = Once::new();
+    // A panic's text may hold what a caller gave; it must not reach the console.
+    SILENT.call_once(|| set_hook(Box::new(|_| {})));
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => value,
+        Ok(Err(misuse)) => describe(&misuse),
+        Err(_) => describe(&Misuse::new(
+            "internal",
+            "rhocap met a defect of its own. R is not harmed; what was asked for may be done or not. \
+             Please report what you called.",
+        )),
+    }
+}
+
+fn describe(misuse: &Misuse) -> Robj {
+    let fields = misuse.fields.iter().map(|(name, value)| (*name, text(value)));
+    named_list(vec![
+        ("rhocap_misuse", text(misuse.kind)),
+        ("message", text(&misuse.message)),
+        ("fields", named_list(fields.collect())),
+    ])
+}
+
+// No R string can hold a NUL byte.
+fn text(value: &str) -> Robj {
+    value.replace('\0', "\\0").into()
+}

@@ -1,0 +1,73 @@
+//! Serves `R/job.R`: work that goes on while R waits in slices.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use extendr_api::prelude::*;
+use rhocap_core::misuse::Misuse;
+use rhocap_core::verb::Job;
+
+use crate::argument::number;
+use crate::condition::guard;
+use crate::handle::held;
+use crate::outcome::finished;
+
+/// A job until its result was taken.
+pub struct Work(RefCell<Option<Job>>);
+
+impl Work {
+    /// A job that runs.
+    pub fn new(job: Job) -> Self {
+        Self(RefCell::new(Some(job)))
+    }
+}
+
+fn work(handle: &Robj) -> Result<&Work, Misuse> {
+    held(handle, "running call", "the verb")
+}
+
+// Waits at most so many seconds and tells whether the work has ended.
+#[extendr]
+fn core_job_wait(handle: Robj, seconds: Robj) -> Robj {
+    guard(|| {
+        let seconds = number(&seconds, "seconds")?.clamp(0.0, 1.0);
+        let job = work(&handle)?.0.borrow();
+        Ok(job
+            .as_ref()
+            .is_none_or(|job| job.wait(Duration::from_secs_f64(seconds)))
+            .into())
+    })
+}
+
+// Asks the work to end and waits until it has, at most ten seconds.
+#[extendr]
+fn core_job_cancel(handle: Robj) -> Robj {
+    guard(|| {
+        if let Some(job) = work(&handle)?.0.borrow().as_ref() {
+            job.cancel();
+            // Work that does not end by then goes on to its next safe point alone.
+            let _ = job.wait(Duration::from_secs(10));
+        }
+        Ok(().into())
+    })
+}
+
+// The result of work that has ended.
+#[extendr]
+fn core_job_take(handle: Robj) -> Robj {
+    guard(|| {
+        let job = work(&handle)?.0.borrow_mut().take();
+        let job = job.ok_or_else(|| Misuse::new("handle_used", "The result of this call was taken before."))?;
+        let call = job
+            .take()
+            .ok_or_else(|| Misuse::new("internal", "The call has not ended yet."))?;
+        finished(call)
+    })
+}
+
+extendr_module! {
+    mod job;
+    fn core_job_wait;
+    fn core_job_cancel;
+    fn core_job_take;
+}

@@ -1,0 +1,47 @@
+//! Serves `R/write.R`.
+
+use extendr_api::prelude::*;
+use rhocap_core::misuse::Misuse;
+use rhocap_core::verb::{Expected, Request};
+
+use crate::argument::{bytes, flag, optional, text};
+use crate::condition::guard;
+use crate::outcome::{call, target};
+
+// Writes text.
+#[extendr]
+#[allow(clippy::too_many_arguments)] // The verb's own.
+fn core_write(
+    handle: Robj,
+    tool: Robj,
+    principal: Robj,
+    path: Robj,
+    content: Robj,
+    append: Robj,
+    create_parents: Robj,
+    expected: Robj,
+) -> Robj {
+    guard(|| {
+        let request = Request::Write {
+            target: target(&path)?,
+            content: bytes(&content, "text")?,
+            append: flag(&append, "append")?,
+            create_parents: flag(&create_parents, "create_parents")?,
+            expected: self::expected(&expected)?,
+        };
+        call(&handle, &tool, &principal, request)
+    })
+}
+
+/// The version that a file must have; the word for none cannot be one.
+pub fn expected(value: &Robj) -> Result<Option<Expected>, Misuse> {
+    Ok(optional(value, "expected", text)?.map(|version| match version {
+        "absent" => Expected::Absent,
+        _ => Expected::Version(version.to_owned()),
+    }))
+}
+
+extendr_module! {
+    mod write;
+    fn core_write;
+}
