@@ -1,0 +1,55 @@
+# Everything a developer does, by one word each; `make demo` and `make test` need only R, a C
+# compiler and cargo on the machine, and install what R packages are missing.
+
+# What cargo builds is kept between two runs here; a plain R CMD INSTALL throws it away.
+export RHOCAP_BUILD_DIR ?= $(CURDIR)/src/build
+
+.PHONY: demo test install packages vendor wrappers document format lint check bench check-rho
+
+# The main job, offline, on this source tree.
+demo: packages install
+	Rscript --vanilla inst/demo/demo.R
+
+# All tests of both languages, and one line that counts them.
+test: packages install
+	tools/test
+
+packages:
+	Rscript tools/install-packages.R imports suggests
+
+install:
+	R CMD INSTALL --no-test-load .
+
+# Packs the crates anew after a change of src/rust/Cargo.lock. CARGO=... names another cargo.
+vendor:
+	tools/vendor
+
+# R/extendr-wrappers.R, from the functions that the binding registers.
+wrappers:
+	./configure
+	cd src && R CMD SHLIB -o rhocap.so entrypoint.c
+	Rscript --vanilla tools/wrappers.R
+
+# man/ and NAMESPACE, from the comments in R/.
+document: install
+	Rscript -e 'roxygen2::roxygenise(load_code = "installed")'
+
+format:
+	tools/cargo fmt
+	Rscript tools/style.R
+
+lint:
+	tools/cargo fmt --check
+	tools/cargo clippy --workspace --all-targets -- -D warnings
+	Rscript tools/style.R check
+
+# As CRAN does it: from the source package, with nothing built before.
+check:
+	tools/check
+
+bench: packages install
+	bench/run
+
+# With the real packages of Rho, R >= 4.4: make check-rho RHO=path-to-its-sources
+check-rho:
+	tools/check-rho "$(RHO)"
