@@ -7,7 +7,10 @@ use std::process::ExitCode;
 const UNAVAILABLE: u8 = 69;
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|argument| argument == "--version") {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == "--version")
+    {
         println!("rhocap-supervisor {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
     }
