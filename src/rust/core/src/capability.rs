@@ -93,8 +93,8 @@ pub struct NarrowSpec {
 pub struct Cwd {
     /// The directory's names without links.
     pub canonical: Vec<Vec<u8>>,
-    /// The root it lies in and its names there; none when it lies in no root.
-    pub inside: Option<(usize, Vec<Vec<u8>>)>,
+    /// The root it lies in and its joined names there; none when it lies in no root.
+    pub inside: Option<(usize, Vec<u8>)>,
 }
 
 /// A host capability. Immutable; shared by reference.
@@ -260,8 +260,14 @@ impl Capability {
                 }
                 anchors.extend(candidate.inherited);
             }
+            let spellings = declared
+                .iter()
+                .chain([&candidate.opened.canonical])
+                .map(|names| path::join(names))
+                .collect();
             let root = Root {
                 declared,
+                spellings,
                 canonical: candidate.opened.canonical,
                 access: candidate.access,
                 origin: candidate.origin,
@@ -279,7 +285,7 @@ impl Capability {
             roots.push(root);
         }
         let inside = most_specific(&roots, &cwd.canonical)
-            .map(|index| (index, cwd.canonical[roots[index].canonical.len()..].to_vec()));
+            .map(|index| (index, path::join(&cwd.canonical[roots[index].canonical.len()..])));
         let mut capability = Self {
             id: crate::random::hex(16),
             digest: String::new(),

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::Match;
-use regex_automata::meta::Regex;
+use regex_automata::dfa::{dense, Automaton, StartKind};
+use regex_automata::util::syntax;
+use regex_automata::{Input, MatchKind};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::misuse::Misuse;
@@ -106,7 +108,7 @@ struct Patterns {
     /// Directories that patterns with several components pass, each with its pattern.
     leading: Vec<(GlobMatcher, String)>,
     /// Whether any component could match any pattern; `None` when only the full test can tell.
-    any_component: Option<Regex>,
+    any_component: Option<dense::DFA<Vec<u32>>>,
 }
 
 /// The compiled carve-outs of one root or of the roots above it.
@@ -175,19 +177,7 @@ impl Patterns {
             }
             compiled.push(builder.build().map_err(|error| bad(&list.join(", "), error))?);
         }
-        let any_component = tails.filter(|tails| !tails.is_empty()).and_then(|tails| {
-            let expression = format!("(?:^|/)(?:{})(?:/|$)", tails.join("|"));
-            Regex::builder()
-                .syntax(
-                    regex_automata::util::syntax::Config::new()
-                        .utf8(false)
-                        .unicode(false)
-                        .dot_matches_new_line(true),
-                )
-                .configure(Regex::config().utf8_empty(false))
-                .build(&expression)
-                .ok()
-        });
+        let any_component = tails.filter(|tails| !tails.is_empty()).and_then(|tails| filter(&tails));
         Ok(Self {
             lists: compiled,
             spelling,
@@ -196,16 +186,25 @@ impl Patterns {
         })
     }
 
+    fn may_match(&self, path: &[u8]) -> bool {
+        self.any_component.as_ref().is_none_or(|filter| {
+            // A search that gives up says nothing, so the full test decides.
+            filter
+                .try_search_fwd(&Input::new(path).earliest(true))
+                .map_or(true, |found| found.is_some())
+        })
+    }
+
     fn covering(&self, path: &[u8], leaf: Leaf) -> Option<&str> {
         if self.lists.is_empty() || path.is_empty() {
             return None;
         }
+        // The filter ignores the case of ASCII letters, so that most paths need no copy.
+        if path.is_ascii() && !self.may_match(path) {
+            return None;
+        }
         let folded = fold(path);
-        if self
-            .any_component
-            .as_ref()
-            .is_some_and(|filter| !filter.is_match(&folded))
-        {
+        if !self.may_match(&folded) {
             return None;
         }
         let ends = memchr::memchr_iter(b'/', &folded).chain([folded.len()]);
@@ -276,6 +275,31 @@ fn bad(pattern: &str, why: impl std::fmt::Display) -> Misuse {
         ),
     )
     .with("pattern", pattern)
+}
+
+/// An automaton that finds a component that one of the expressions matches.
+fn filter(components: &[String]) -> Option<dense::DFA<Vec<u32>>> {
+    let expression = format!("(?:^|/)(?:{})(?:/|$)", components.join("|"));
+    dense::Builder::new()
+        .syntax(
+            syntax::Config::new()
+                .utf8(false)
+                .unicode(false)
+                .case_insensitive(true)
+                .dot_matches_new_line(true),
+        )
+        .thompson(regex_automata::nfa::thompson::Config::new().utf8(false))
+        .configure(
+            dense::Config::new()
+                .start_kind(StartKind::Unanchored)
+                // One match is as good as another: states need not tell patterns apart.
+                .match_kind(MatchKind::All)
+                // Many wildcards make many states; without the filter the answer is the same, later.
+                .dfa_size_limit(Some(1 << 20))
+                .determinize_size_limit(Some(1 << 22)),
+        )
+        .build(&expression)
+        .ok()
 }
 
 /// A regular expression for the last component of a pattern, without anchors; nothing when the

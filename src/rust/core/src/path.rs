@@ -1,6 +1,11 @@
 //! A path as it was asked for: bytes split into components, nothing trimmed, decoded or expanded.
 
+use smallvec::SmallVec;
+
 use crate::outcome::Code;
+
+/// A name, kept in place when it is short: a walk handles many.
+pub type Name = SmallVec<[u8; 32]>;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +13,7 @@ pub enum Component {
     /// `..`, resolved against the directory that is really there.
     Parent,
     /// A name.
-    Name(Vec<u8>),
+    Name(Name),
 }
 
 /// A path split at slashes, as the kernel does it.
@@ -16,20 +21,12 @@ pub enum Component {
 pub struct Parsed {
     /// Whether the path starts with a slash.
     pub absolute: bool,
-    /// The steps, without `.` and empty ones.
-    pub components: Vec<Component>,
+    /// The names before the first `..`, joined by single slashes, without `.` and empty ones.
+    pub names: Vec<u8>,
+    /// What follows from the first `..` on; nothing in a plain path.
+    pub rest: Vec<Component>,
     /// Whether the path ends in `/` or `.`, so that it can only mean a directory.
     pub directory: bool,
-}
-
-impl Parsed {
-    /// Whether no step is `..`.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
-        self.components
-            .iter()
-            .all(|component| matches!(component, Component::Name(_)))
-    }
 }
 
 /// Longest path that is looked at, in bytes: 16 times the kernel's bound for one call. The walk could
@@ -47,21 +44,53 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Code> {
     if bytes.is_empty() || memchr::memchr(0, bytes).is_some() {
         return Err(Code::InvalidPath);
     }
-    let mut components = Vec::new();
+    let mut names = Vec::with_capacity(bytes.len());
+    let mut rest = Vec::new();
     let mut last: &[u8] = b"";
-    for step in bytes.split(|byte| *byte == b'/') {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'/', bytes).chain([bytes.len()]) {
+        let step = &bytes[start..end];
+        start = end + 1;
         match step {
             b"" | b"." => {}
-            b".." => components.push(Component::Parent),
-            name => components.push(Component::Name(name.to_vec())),
+            b".." => rest.push(Component::Parent),
+            name if rest.is_empty() => {
+                if !names.is_empty() {
+                    names.push(b'/');
+                }
+                names.extend_from_slice(name);
+            }
+            name => rest.push(Component::Name(name.into())),
         }
         last = step;
     }
     Ok(Parsed {
         absolute: bytes[0] == b'/',
-        components,
+        names,
+        rest,
         directory: matches!(last, b"" | b"."),
     })
+}
+
+/// The steps of a joined path.
+#[must_use = "iterators are lazy"]
+pub fn steps(names: &[u8]) -> impl DoubleEndedIterator<Item = Component> + '_ {
+    names
+        .split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty())
+        .map(|name| Component::Name(name.into()))
+}
+
+/// What is left of the joined path `names` below the joined path `above`.
+#[must_use]
+pub fn below<'a>(names: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
+    let rest = names.strip_prefix(above)?;
+    match rest.split_first() {
+        None => Some(rest),
+        Some(_) if above.is_empty() => Some(rest),
+        Some((b'/', below)) => Some(below),
+        Some(_) => None,
+    }
 }
 
 /// Joins names with slashes.
@@ -73,15 +102,9 @@ pub fn join(names: &[Vec<u8>]) -> Vec<u8> {
 /// The names of a path that has no `..`, or nothing.
 #[must_use]
 pub fn names(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-    parse(bytes)
-        .ok()?
-        .components
-        .into_iter()
-        .map(|component| match component {
-            Component::Name(name) => Some(name),
-            Component::Parent => None,
-        })
-        .collect()
+    let parsed = parse(bytes).ok()?;
+    let names = parsed.names.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
+    parsed.rest.is_empty().then(|| names.map(<[u8]>::to_vec).collect())
 }
 
 #[cfg(test)]
@@ -90,12 +113,11 @@ mod tests {
 
     fn shape(path: &str) -> (bool, Vec<String>, bool) {
         let parsed = parse(path.as_bytes()).unwrap();
-        let steps = parsed
-            .components
-            .iter()
+        let steps = super::steps(&parsed.names)
+            .chain(parsed.rest)
             .map(|component| match component {
                 Component::Parent => "<up>".to_owned(),
-                Component::Name(name) => String::from_utf8_lossy(name).into_owned(),
+                Component::Name(name) => String::from_utf8_lossy(&name).into_owned(),
             })
             .collect();
         (parsed.absolute, steps, parsed.directory)
@@ -122,6 +144,24 @@ mod tests {
                 shape(path),
                 (absolute, steps.iter().map(ToString::to_string).collect(), directory),
                 "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn below_is_by_whole_names() {
+        for (names, above, left) in [
+            ("a/b/c", "a/b", Some("c")),
+            ("a/b", "a/b", Some("")),
+            ("a/bc", "a/b", None),
+            ("a", "a/b", None),
+            ("a/b", "", Some("a/b")),
+            ("", "", Some("")),
+        ] {
+            assert_eq!(
+                below(names.as_bytes(), above.as_bytes()),
+                left.map(str::as_bytes),
+                "{names} {above}"
             );
         }
     }

@@ -47,6 +47,8 @@ pub struct Anchor {
 pub struct Root {
     /// The directory as it was named; other spellings of the same directory follow.
     pub declared: Vec<Vec<Vec<u8>>>,
+    /// All spellings, declared and canonical, as joined paths.
+    pub spellings: Vec<Vec<u8>>,
     /// The directory's names without links, when the capability was made.
     pub canonical: Vec<Vec<u8>>,
     /// What may be done below it.
@@ -187,18 +189,13 @@ impl Root {
             .collect()
     }
 
-    /// The names of `whole` below this root, if it lies there by one of the root's spellings.
+    /// What is left of a joined absolute path below this root, by one of the root's spellings; the
+    /// longest spelling that fits leaves least.
     #[must_use]
-    pub fn strip<'a, T>(&self, whole: &'a [T], same: impl Fn(&T, &[u8]) -> bool) -> Option<&'a [T]> {
-        let below = |spelling: &[Vec<u8>]| {
-            (whole.len() >= spelling.len() && spelling.iter().zip(whole).all(|(name, part)| same(part, name)))
-                .then(|| &whole[spelling.len()..])
-        };
-        // The longest spelling that fits leaves the fewest names.
-        self.declared
+    pub fn strip<'a>(&self, names: &'a [u8]) -> Option<&'a [u8]> {
+        self.spellings
             .iter()
-            .chain([&self.canonical])
-            .filter_map(|spelling| below(spelling))
+            .filter_map(|spelling| path::below(names, spelling))
             .min_by_key(|rest| rest.len())
     }
 }

@@ -13,7 +13,7 @@ use crate::version;
 pub const DEFAULT_BYTES: u64 = 50 * 1024;
 
 /// Between two looks at the cancel flag.
-const STEP: u64 = 8 << 20;
+const STEP: usize = 8 << 20;
 
 /// From this size on, hashing gets a thread of its own beside the other passes over the bytes.
 const PARALLEL: usize = 1 << 20;
@@ -57,30 +57,48 @@ pub struct Text {
 /// # Errors
 /// `TooLarge` before anything is allocated, `ReadFailed`, `Cancelled`.
 pub fn bytes(handle: OwnedFd, facts: &Facts, most: u64, cancel: &Cancel) -> Result<Vec<u8>, Refusal> {
-    let too_large = |size: u64| Refusal::new(Code::TooLarge).with("size", size).with("limit", most);
-    if facts.size > most {
-        return Err(too_large(facts.size));
-    }
-    let failed = |error: std::io::Error| Refusal::new(Code::ReadFailed).with("errno", error.raw_os_error());
-    let capacity = usize::try_from(facts.size).map_err(|_| too_large(facts.size))?;
-    let mut content = Vec::new();
-    // One byte more, so that the end is seen without growing.
-    content.try_reserve_exact(capacity + 1).map_err(|_| {
+    let too_large = |size: u64| {
+        Refusal::new(Code::TooLarge)
+            .say(format!(
+                "The file has {size} bytes or more; the capability reads at most {most}."
+            ))
+            .with("size", size)
+            .with("limit", most)
+    };
+    let no_memory = || {
         Refusal::new(Code::ReadFailed)
             .say("There is not enough memory for the file.")
             .with("size", facts.size)
-    })?;
+    };
+    if facts.size > most {
+        return Err(too_large(facts.size));
+    }
+    let capacity = usize::try_from(facts.size).map_err(|_| too_large(facts.size))?;
+    let mut content = Vec::new();
+    // One byte more, so that the end is seen without growing.
+    content.try_reserve_exact(capacity + 1).map_err(|_| no_memory())?;
     let mut file = File::from(handle);
     loop {
         cancel.check()?;
-        let before = content.len();
         // The file may grow while it is read; the bound holds all the same.
-        let left = (most + 1).saturating_sub(before as u64).min(STEP);
-        let read = (&mut file).take(left).read_to_end(&mut content).map_err(failed)?;
+        content.try_reserve(1).map_err(|_| no_memory())?;
+        let room = content.capacity() - content.len();
+        let wanted = room.min(STEP);
+        let read = if wanted == room {
+            rustix::io::read(&file, rustix::buffer::spare_capacity(&mut content)).map_err(std::io::Error::from)
+        } else {
+            (&mut file).take(wanted as u64).read_to_end(&mut content)
+        };
+        let read = match read {
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Refusal::new(Code::ReadFailed).with("errno", error.raw_os_error())),
+        };
         if content.len() as u64 > most {
             return Err(too_large(content.len() as u64));
         }
-        if (read as u64) < left {
+        // A short read at the size that the file had is its end; no further call is needed.
+        if read == 0 || (read < wanted && content.len() as u64 == facts.size) {
             return Ok(content);
         }
     }

@@ -64,8 +64,10 @@ impl Want {
 pub struct Start {
     /// The root.
     pub root: usize,
-    /// The steps from there.
-    pub steps: Vec<Component>,
+    /// The names from there, joined.
+    pub names: Vec<u8>,
+    /// What follows, from the first `..` on.
+    pub rest: Vec<Component>,
     /// Whether only a directory will do.
     pub directory: bool,
 }
@@ -156,40 +158,48 @@ pub enum Use {
 /// # Errors
 /// `NotUnderRoot`.
 pub fn locate(capability: &Capability, parsed: Parsed) -> Result<Start, Refused> {
-    if parsed.absolute {
-        let (root, steps) = locate_absolute(capability.roots(), &parsed.components).ok_or(Code::NotUnderRoot)?;
+    let Parsed {
+        absolute,
+        mut names,
+        rest,
+        directory,
+    } = parsed;
+    if absolute {
+        let (root, below) = locate_absolute(capability.roots(), &names).ok_or(Code::NotUnderRoot)?;
+        names.drain(..names.len() - below);
         return Ok(Start {
             root,
-            steps: steps.to_vec(),
-            directory: parsed.directory,
+            names,
+            rest,
+            directory,
         });
     }
-    let (root, names) = capability.cwd().inside.as_ref().ok_or(Code::NotUnderRoot)?;
-    let steps = if names.is_empty() {
-        parsed.components
-    } else {
-        names
-            .iter()
-            .cloned()
-            .map(Component::Name)
-            .chain(parsed.components)
-            .collect()
-    };
+    let (root, cwd) = capability.cwd().inside.as_ref().ok_or(Code::NotUnderRoot)?;
+    if !cwd.is_empty() {
+        let mut whole = Vec::with_capacity(cwd.len() + 1 + names.len());
+        whole.extend_from_slice(cwd);
+        if !names.is_empty() {
+            whole.push(b'/');
+            whole.append(&mut names);
+        }
+        names = whole;
+    }
     Ok(Start {
         root: *root,
-        steps,
-        directory: parsed.directory,
+        names,
+        rest,
+        directory,
     })
 }
 
-fn locate_absolute<'a>(roots: &[Root], steps: &'a [Component]) -> Option<(usize, &'a [Component])> {
-    let same = |step: &Component, name: &[u8]| matches!(step, Component::Name(given) if given == name);
+/// The root of an absolute path, and how many bytes of its joined names lie below.
+fn locate_absolute(roots: &[Root], names: &[u8]) -> Option<(usize, usize)> {
     roots
         .iter()
         .enumerate()
-        .filter_map(|(index, root)| Some((index, root.strip(steps, same)?)))
+        .filter_map(|(index, root)| Some((index, root.strip(names)?.len())))
         // A tie can only be two spellings of nested roots; the more restrictive one counts.
-        .min_by_key(|(index, rest)| (rest.len(), roots[*index].access))
+        .min_by_key(|(index, below)| (*below, roots[*index].access))
 }
 
 /// Resolves.
@@ -214,7 +224,8 @@ pub fn resolve(capability: &Capability, start: Start, want: Want, using: Use) ->
 pub fn directory(capability: &Capability, root: usize, names: &[Vec<u8>]) -> Result<Facts, Refusal> {
     let start = Start {
         root,
-        steps: names.iter().cloned().map(Component::Name).collect(),
+        names: crate::path::join(names),
+        rest: Vec::new(),
         directory: true,
     };
     match walk::resolve(capability, start, Want::Directory) {

@@ -15,7 +15,6 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
 
     use super::{Judge, Object, Resolver};
     use crate::facts::{self, Kind};
-    use crate::path::Component;
 
     const FILE: OFlags = OFlags::RDONLY
         .union(OFlags::NONBLOCK)
@@ -32,19 +31,10 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
         .union(ResolveFlags::NO_XDEV);
 
     let root = &capability.roots()[start.root];
-    let mut names = Vec::with_capacity(64);
-    let mut parent_length = 0;
-    for (index, step) in start.steps.iter().enumerate() {
-        let Component::Name(name) = step else { return None };
-        if index > 0 {
-            parent_length = names.len();
-            names.push(b'/');
-        }
-        names.extend_from_slice(name);
-    }
-    if names.is_empty() {
+    if !start.rest.is_empty() || start.names.is_empty() {
         return None;
     }
+    let names = start.names.as_slice();
     let judge = Judge {
         roots: capability.roots(),
         limits: capability.limits(),
@@ -54,17 +44,17 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
     let open = |path: &[u8], flags: OFlags| openat2(&root.handle, path, flags, Mode::empty(), BENEATH);
     let object = match want {
         Want::File => {
-            let handle = open(&names, FILE).ok()?;
+            let handle = open(names, FILE).ok()?;
             let found = facts::of_handle(&handle).ok()?;
-            if let Err(refused) = judge.file(root, &names, &found, &handle, start.directory) {
+            if let Err(refused) = judge.file(root, names, &found, &handle, start.directory) {
                 return Some(Err(refused));
             }
             Object::File { handle, facts: found }
         }
         Want::Directory => {
-            let handle = open(&names, DIRECTORY).ok()?;
+            let handle = open(names, DIRECTORY).ok()?;
             let found = facts::of_handle(&handle).ok()?;
-            if let Err(refused) = judge.carve_outs(root, &names, crate::carve_out::Leaf::Directory) {
+            if let Err(refused) = judge.carve_outs(root, names, crate::carve_out::Leaf::Directory) {
                 return Some(Err(refused));
             }
             Object::Directory {
@@ -73,13 +63,14 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
             }
         }
         Want::Entry { .. } | Want::Name => {
-            let Some(Component::Name(name)) = start.steps.last() else {
-                return None;
+            let (above, name) = match memchr::memrchr(b'/', names) {
+                Some(at) => (&names[..at], &names[at + 1..]),
+                None => (&names[..0], names),
             };
-            let parent: Arc<OwnedFd> = if parent_length == 0 {
+            let parent: Arc<OwnedFd> = if above.is_empty() {
                 Arc::clone(&root.handle)
             } else {
-                Arc::new(open(&names[..parent_length], DIRECTORY).ok()?)
+                Arc::new(open(above, DIRECTORY).ok()?)
             };
             let found = match facts::of_entry(parent.as_fd(), name) {
                 Ok(found) if found.kind == Kind::Symlink && want != Want::Name => return None,
@@ -93,20 +84,20 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
                 }
                 Err(_) => return None,
             };
-            if let Err(refused) = judge.entry(root, &names, found.as_ref(), &parent, start.directory) {
+            if let Err(refused) = judge.entry(root, names, found.as_ref(), &parent, start.directory) {
                 return Some(Err(refused));
             }
             Object::Entry {
                 parent,
                 missing: Vec::new(),
-                name: name.clone(),
+                name: name.to_vec(),
                 facts: found,
             }
         }
     };
     Some(Ok(Found {
         root: start.root,
-        names,
+        names: names.to_vec(),
         links: 0,
         resolver: Resolver::Openat2,
         object,

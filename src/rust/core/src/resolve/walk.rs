@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use rustix::fs::{openat, readlinkat, Mode, OFlags};
 use rustix::io::Errno;
+use smallvec::SmallVec;
 
 use super::{locate_absolute, Found, Judge, Object, Refused, Resolver, Start, Want, MOST_LINKS};
 use crate::capability::{most_specific, Capability};
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
 use crate::outcome::{Code, Refusal};
-use crate::path::{self, Component};
+use crate::path::{self, Component, Name};
 use crate::root::Root;
 
 const DIRECTORY: OFlags = OFlags::PATH
@@ -47,7 +48,7 @@ struct Walk<'a> {
     /// From the start root down; never empty.
     levels: Vec<Level>,
     /// The names from the start root to the last level.
-    names: Vec<Vec<u8>>,
+    names: Vec<Name>,
     pending: VecDeque<Component>,
     directory: bool,
     links: u32,
@@ -71,15 +72,15 @@ pub fn resolve(capability: &Capability, start: Start, want: Want) -> Result<Foun
     let mut walk = Walk {
         capability,
         judge,
-        levels: Vec::with_capacity(start.steps.len() + 1),
-        names: Vec::with_capacity(start.steps.len()),
+        levels: Vec::with_capacity(16),
+        names: Vec::with_capacity(16),
         pending: VecDeque::new(),
         directory: start.directory,
         links: 0,
         left: Vec::new(),
         tracked: false,
     };
-    walk.restart(start.root, start.steps.into());
+    walk.restart(start.root, path::steps(&start.names).chain(start.rest).collect());
     walk.run()
 }
 
@@ -108,7 +109,7 @@ impl Walk<'_> {
         let mut whole = Vec::with_capacity(64);
         for name in self.names[self.last().base..]
             .iter()
-            .map(Vec::as_slice)
+            .map(SmallVec::as_slice)
             .chain(more.iter().copied())
         {
             if !whole.is_empty() {
@@ -140,7 +141,7 @@ impl Walk<'_> {
                 Some(Component::Parent) => self.up()?,
                 Some(Component::Name(name)) => {
                     if self.pending.is_empty() && self.judge.want != Want::Directory {
-                        if let Some(found) = self.arrive(name)? {
+                        if let Some(found) = self.arrive(&name)? {
                             return Ok(found);
                         }
                     } else if let Some(found) = self.down(name)? {
@@ -152,7 +153,7 @@ impl Walk<'_> {
     }
 
     /// Enters a directory, or takes up a link in its place.
-    fn down(&mut self, name: Vec<u8>) -> Result<Option<Found>, Refused> {
+    fn down(&mut self, name: Name) -> Result<Option<Found>, Refused> {
         match self.step(&name) {
             Step::Entered(handle) => {
                 self.enter(handle, name)?;
@@ -163,7 +164,7 @@ impl Walk<'_> {
                 Ok(None)
             }
             Step::Failed(Errno::NOENT) if matches!(self.judge.want, Want::Entry { create_parents: true }) => {
-                self.creatable(name).map(Some)
+                self.creatable(&name).map(Some)
             }
             Step::Failed(errno) => Err(self.missing(&name, errno)),
         }
@@ -183,7 +184,7 @@ impl Walk<'_> {
         }
     }
 
-    fn enter(&mut self, handle: OwnedFd, name: Vec<u8>) -> Result<(), Refused> {
+    fn enter(&mut self, handle: OwnedFd, name: Name) -> Result<(), Refused> {
         let (mut root, mut base) = (self.last().root, self.last().base);
         let mut mount = None;
         if self.tracked {
@@ -251,7 +252,10 @@ impl Walk<'_> {
         loop {
             if let Some(outer) = most_specific(self.roots(), &place).filter(|outer| !self.left.contains(outer)) {
                 let names = place[self.roots()[outer].canonical.len()..].to_vec();
-                let mut pending: VecDeque<_> = names.into_iter().map(Component::Name).collect();
+                let mut pending: VecDeque<_> = names
+                    .iter()
+                    .map(|name| Component::Name(name.as_slice().into()))
+                    .collect();
                 pending.append(&mut self.pending);
                 self.restart(outer, pending);
                 return Ok(());
@@ -264,7 +268,7 @@ impl Walk<'_> {
                     }
                 }
                 Some(Component::Name(name)) => {
-                    place.push(name);
+                    place.push(name.to_vec());
                     let arrived = self
                         .roots()
                         .iter()
@@ -297,24 +301,26 @@ impl Walk<'_> {
         if self.pending.is_empty() {
             self.directory |= target.directory;
         }
+        let mut pending: VecDeque<_>;
         if target.absolute {
-            let (root, steps) =
-                locate_absolute(self.roots(), &target.components).ok_or_else(|| self.judge.refuse(Code::Escape))?;
-            let mut pending: VecDeque<_> = steps.iter().cloned().collect();
+            let (root, below) =
+                locate_absolute(self.roots(), &target.names).ok_or_else(|| self.judge.refuse(Code::Escape))?;
+            let names = &target.names[target.names.len() - below..];
+            pending = path::steps(names).chain(target.rest).collect();
             pending.append(&mut self.pending);
             self.restart(root, pending);
         } else {
-            for component in target.components.into_iter().rev() {
-                self.pending.push_front(component);
-            }
+            pending = path::steps(&target.names).chain(target.rest).collect();
+            pending.append(&mut self.pending);
+            self.pending = pending;
         }
         Ok(())
     }
 
     /// The last name of a file or an entry. Nothing when it was a link.
-    fn arrive(&mut self, name: Vec<u8>) -> Result<Option<Found>, Refused> {
+    fn arrive(&mut self, name: &[u8]) -> Result<Option<Found>, Refused> {
         match self.judge.want {
-            Want::File => self.arrive_at_file(&name),
+            Want::File => self.arrive_at_file(name),
             _ => self.arrive_at_entry(name),
         }
     }
@@ -359,19 +365,19 @@ impl Walk<'_> {
         self.judge.mount(self.root(), found.mount, &self.last().handle)
     }
 
-    fn arrive_at_entry(&mut self, name: Vec<u8>) -> Result<Option<Found>, Refused> {
+    fn arrive_at_entry(&mut self, name: &[u8]) -> Result<Option<Found>, Refused> {
         let at = Arc::clone(&self.last().handle);
-        let found = match facts::of_entry(&at, &name) {
+        let found = match facts::of_entry(&at, name) {
             Ok(found) if found.kind == Kind::Symlink && self.judge.want != Want::Name => {
-                let text = readlinkat(&at, name.as_slice(), Vec::new())
+                let text = readlinkat(&at, name, Vec::new())
                     .map_err(|_| self.judge.refuse(Code::Contended))?
                     .into_bytes();
-                self.follow(&name, &text)?;
+                self.follow(name, &text)?;
                 return Ok(None);
             }
             Ok(found) => Some(found),
             Err(Errno::NOENT) => None,
-            Err(errno) => return Err(self.missing(&name, errno)),
+            Err(errno) => return Err(self.missing(name, errno)),
         };
         if found.is_none() {
             self.passage()?;
@@ -386,7 +392,7 @@ impl Walk<'_> {
                 }));
             }
         }
-        let names = self.relative(&[&name]);
+        let names = self.relative(&[name]);
         self.judge
             .entry(self.root(), &names, found.as_ref(), &at, self.directory)?;
         Ok(Some(self.found(
@@ -394,17 +400,17 @@ impl Walk<'_> {
             Object::Entry {
                 parent: at,
                 missing: Vec::new(),
-                name,
+                name: name.to_vec(),
                 facts: found,
             },
         )))
     }
 
     /// A directory is missing and may be created: what follows must be names only.
-    fn creatable(&mut self, name: Vec<u8>) -> Result<Found, Refused> {
+    fn creatable(&mut self, name: &[u8]) -> Result<Found, Refused> {
         self.passage()?;
         self.root_is_there()?;
-        let mut missing = vec![name];
+        let mut missing = vec![name.to_vec()];
         let mut depth = self.levels.len();
         let mut climbs = false;
         let steps: Vec<Component> = self.pending.drain(..).collect();
@@ -412,7 +418,7 @@ impl Walk<'_> {
             match step {
                 Component::Name(name) => {
                     depth += 1;
-                    missing.push(name);
+                    missing.push(name.to_vec());
                 }
                 Component::Parent => {
                     climbs = true;
