@@ -107,6 +107,8 @@ struct Patterns {
     spelling: HashMap<String, String>,
     /// Directories that patterns with several components pass, each with its pattern.
     leading: Vec<(GlobMatcher, String)>,
+    /// How a component that matches must start or end, where all patterns tell it.
+    ends: Option<Ends>,
     /// Whether any component could match any pattern; `None` when only the full test can tell.
     any_component: Option<dense::DFA<Vec<u32>>>,
 }
@@ -158,6 +160,10 @@ impl Patterns {
         let mut compiled = Vec::new();
         let mut tails = Some(Vec::new());
         let mut leading = Vec::new();
+        let mut ends = Some(Ends {
+            first: [false; 256],
+            last: [false; 256],
+        });
         for list in lists.iter().filter(|list| !list.is_empty()) {
             let mut builder = GitignoreBuilder::new("");
             for pattern in list {
@@ -165,6 +171,7 @@ impl Patterns {
                 builder.add_line(None, &folded).map_err(|error| bad(pattern, error))?;
                 if !folded.starts_with('!') {
                     leading.extend(leading_components(&folded).map(|glob| (glob, pattern.clone())));
+                    ends = ends.and_then(|ends| ends.and(&folded));
                     tails = match (tails, tail_expression(&folded)) {
                         (Some(mut known), Some(tail)) => {
                             known.push(tail);
@@ -182,11 +189,16 @@ impl Patterns {
             lists: compiled,
             spelling,
             leading,
+            ends,
             any_component,
         })
     }
 
+    /// Whether a component of the path could match. `true` may be wrong, `false` never is.
     fn may_match(&self, path: &[u8]) -> bool {
+        if self.ends.as_ref().is_some_and(|ends| !ends.may_match(path)) {
+            return false;
+        }
         self.any_component.as_ref().is_none_or(|filter| {
             // A search that gives up says nothing, so the full test decides.
             filter
@@ -305,12 +317,7 @@ fn filter(components: &[String]) -> Option<dense::DFA<Vec<u32>>> {
 /// A regular expression for the last component of a pattern, without anchors; nothing when the
 /// last component says nothing (`**`).
 fn tail_expression(pattern: &str) -> Option<String> {
-    let pattern = pattern.trim_end_matches(' ');
-    let trimmed = pattern.strip_suffix('/').unwrap_or(pattern);
-    let tail = trimmed.rsplit('/').next()?;
-    if tail.is_empty() || tail.contains("**") || tail.contains('\\') || tail.contains('{') {
-        return None;
-    }
+    let tail = tail(pattern).filter(|tail| !tail.contains(['\\', '{']))?;
     let glob = GlobBuilder::new(tail)
         .literal_separator(true)
         .backslash_escape(true)
@@ -318,6 +325,50 @@ fn tail_expression(pattern: &str) -> Option<String> {
         .ok()?;
     let expression = glob.regex().strip_prefix("(?-u)^")?.strip_suffix('$')?;
     Some(format!("(?:{expression})"))
+}
+
+/// The first and last bytes of components that a pattern can match: two look-ups tell most components
+/// apart from all patterns.
+struct Ends {
+    first: [bool; 256],
+    last: [bool; 256],
+}
+
+impl Ends {
+    /// Takes one more pattern; nothing when both of its ends are open.
+    fn and(mut self, pattern: &str) -> Option<Self> {
+        let tail = tail(pattern)?.as_bytes();
+        let (first, last) = (*tail.first()?, *tail.last()?);
+        let (side, byte) = if !b"*?[{\\".contains(&first) {
+            (&mut self.first, first)
+        } else if !b"*?]}\\".contains(&last) {
+            (&mut self.last, last)
+        } else {
+            return None;
+        };
+        side[usize::from(byte)] = true;
+        side[usize::from(byte.to_ascii_uppercase())] = true;
+        Some(self)
+    }
+
+    fn may_match(&self, path: &[u8]) -> bool {
+        let mut start = 0;
+        memchr::memchr_iter(b'/', path).chain([path.len()]).any(|end| {
+            let name = &path[start..end];
+            start = end + 1;
+            let hit = |table: &[bool; 256], byte: Option<&u8>| byte.is_some_and(|byte| table[usize::from(*byte)]);
+            hit(&self.first, name.first()) || hit(&self.last, name.last())
+        })
+    }
+}
+
+/// The last component of a pattern; nothing when it says nothing (`**`).
+fn tail(pattern: &str) -> Option<&str> {
+    let trimmed = pattern.trim_end_matches(' ').trim_end_matches('/');
+    trimmed
+        .rsplit('/')
+        .next()
+        .filter(|tail| !tail.is_empty() && !tail.contains("**"))
 }
 
 /// Matchers for the components of a pattern before its last one.

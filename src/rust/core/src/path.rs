@@ -41,8 +41,17 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Code> {
     if bytes.len() > LONGEST {
         return Err(Code::NameTooLong);
     }
-    if bytes.is_empty() || memchr::memchr(0, bytes).is_some() {
+    if bytes.is_empty() {
         return Err(Code::InvalidPath);
+    }
+    let absolute = bytes[0] == b'/';
+    if let Some(plain) = is_plain(&bytes[usize::from(absolute)..])? {
+        return Ok(Parsed {
+            absolute,
+            names: plain.to_vec(),
+            rest: Vec::new(),
+            directory: false,
+        });
     }
     let mut names = Vec::with_capacity(bytes.len());
     let mut rest = Vec::new();
@@ -65,11 +74,25 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Code> {
         last = step;
     }
     Ok(Parsed {
-        absolute: bytes[0] == b'/',
+        absolute,
         names,
         rest,
         directory: matches!(last, b"" | b"."),
     })
+}
+
+/// The path itself when it is nothing but names and single slashes, as nearly all are.
+fn is_plain(path: &[u8]) -> Result<Option<&[u8]>, Code> {
+    let mut plain = true;
+    let mut start = 0;
+    for end in memchr::memchr2_iter(b'/', 0, path).chain([path.len()]) {
+        if path.get(end) == Some(&0) {
+            return Err(Code::InvalidPath);
+        }
+        plain &= !matches!(&path[start..end], b"" | b"." | b"..");
+        start = end + 1;
+    }
+    Ok(plain.then_some(path))
 }
 
 /// The steps of a joined path.

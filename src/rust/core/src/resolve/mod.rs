@@ -206,11 +206,11 @@ fn locate_absolute(roots: &[Root], names: &[u8]) -> Option<(usize, usize)> {
 ///
 /// # Errors
 /// The verdict, with what decided.
-pub fn resolve(capability: &Capability, start: Start, want: Want, using: Use) -> Result<Found, Refused> {
+pub fn resolve(capability: &Capability, mut start: Start, want: Want, using: Use) -> Result<Found, Refused> {
     let root = &capability.roots()[start.root];
     let tracked = root.has_inner || capability.limits().mounts;
     if using == Use::Best && !tracked {
-        if let Some(found) = openat2::resolve(capability, &start, want) {
+        if let Some(found) = openat2::resolve(capability, &mut start, want) {
             return found;
         }
     }
@@ -325,7 +325,7 @@ impl Judge<'_> {
         root: &Root,
         names: &[u8],
         found: Option<&Facts>,
-        parent: &OwnedFd,
+        parent: std::os::fd::BorrowedFd<'_>,
         directory: bool,
     ) -> Result<(), Refused> {
         if let Some(found) = found {

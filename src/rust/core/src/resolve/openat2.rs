@@ -6,7 +6,7 @@ use crate::capability::Capability;
 /// Resolves a plain path, or says nothing when the walk must decide.
 #[cfg(target_os = "linux")]
 #[must_use]
-pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Result<Found, Refused>> {
+pub fn resolve(capability: &Capability, start: &mut Start, want: Want) -> Option<Result<Found, Refused>> {
     use std::os::fd::{AsFd, OwnedFd};
     use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
                 }
                 Err(_) => return None,
             };
-            if let Err(refused) = judge.entry(root, names, found.as_ref(), &parent, start.directory) {
+            if let Err(refused) = judge.entry(root, names, found.as_ref(), parent.as_fd(), start.directory) {
                 return Some(Err(refused));
             }
             Object::Entry {
@@ -97,7 +97,7 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
     };
     Some(Ok(Found {
         root: start.root,
-        names: names.to_vec(),
+        names: std::mem::take(&mut start.names),
         links: 0,
         resolver: Resolver::Openat2,
         object,
@@ -107,6 +107,6 @@ pub fn resolve(capability: &Capability, start: &Start, want: Want) -> Option<Res
 /// Resolves a plain path, or says nothing when the walk must decide.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
-pub const fn resolve(_: &Capability, _: &Start, _: Want) -> Option<Result<Found, Refused>> {
+pub const fn resolve(_: &Capability, _: &mut Start, _: Want) -> Option<Result<Found, Refused>> {
     None
 }

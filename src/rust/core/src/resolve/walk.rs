@@ -6,7 +6,7 @@
 //! declared; coming back to the root it left is an escape.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{openat, readlinkat, Mode, OFlags};
@@ -31,9 +31,24 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
+/// A descriptor of the walk's own, or a root's.
+enum Handle {
+    Own(OwnedFd),
+    Shared(Arc<OwnedFd>),
+}
+
+impl AsFd for Handle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Own(handle) => handle.as_fd(),
+            Self::Shared(handle) => handle.as_fd(),
+        }
+    }
+}
+
 /// A directory on the way.
 struct Level {
-    handle: Arc<OwnedFd>,
+    handle: Handle,
     /// The root that governs here.
     root: usize,
     /// How many of the walk's names lie above that root.
@@ -120,13 +135,25 @@ impl Walk<'_> {
         whole
     }
 
+    /// The last level's handle, to be kept beyond the walk.
+    fn share(&mut self) -> Arc<OwnedFd> {
+        let root = Arc::clone(&self.root().handle);
+        let last = self.levels.len() - 1;
+        let shared = match std::mem::replace(&mut self.levels[last].handle, Handle::Shared(root)) {
+            Handle::Own(handle) => Arc::new(handle),
+            Handle::Shared(handle) => handle,
+        };
+        self.levels[last].handle = Handle::Shared(Arc::clone(&shared));
+        shared
+    }
+
     fn restart(&mut self, root: usize, pending: VecDeque<Component>) {
         let start = &self.capability.roots()[root];
         self.tracked = start.has_inner || self.judge.limits.mounts;
         self.levels.clear();
         self.names.clear();
         self.levels.push(Level {
-            handle: Arc::clone(&start.handle),
+            handle: Handle::Shared(Arc::clone(&start.handle)),
             root,
             base: 0,
             mount: Some(start.facts.mount),
@@ -199,7 +226,7 @@ impl Walk<'_> {
         }
         self.names.push(name);
         self.levels.push(Level {
-            handle: Arc::new(handle),
+            handle: Handle::Own(handle),
             root,
             base,
             mount,
@@ -326,11 +353,11 @@ impl Walk<'_> {
     }
 
     fn arrive_at_file(&mut self, name: &[u8]) -> Result<Option<Found>, Refused> {
-        let at = Arc::clone(&self.last().handle);
-        let handle = match openat(&at, name, FILE, Mode::empty()) {
+        let at = self.last().handle.as_fd();
+        let handle = match openat(at, name, FILE, Mode::empty()) {
             Ok(handle) => handle,
             Err(Errno::LOOP) => {
-                let text = match readlinkat(&at, name, Vec::new()) {
+                let text = match readlinkat(at, name, Vec::new()) {
                     Ok(text) => text.into_bytes(),
                     Err(errno) => {
                         return Err(self.missing(name, if errno == Errno::INVAL { Errno::NOENT } else { errno }))
@@ -366,7 +393,7 @@ impl Walk<'_> {
     }
 
     fn arrive_at_entry(&mut self, name: &[u8]) -> Result<Option<Found>, Refused> {
-        let at = Arc::clone(&self.last().handle);
+        let at = self.share();
         let found = match facts::of_entry(&at, name) {
             Ok(found) if found.kind == Kind::Symlink && self.judge.want != Want::Name => {
                 let text = readlinkat(&at, name, Vec::new())
@@ -394,7 +421,7 @@ impl Walk<'_> {
         }
         let names = self.relative(&[name]);
         self.judge
-            .entry(self.root(), &names, found.as_ref(), &at, self.directory)?;
+            .entry(self.root(), &names, found.as_ref(), at.as_fd(), self.directory)?;
         Ok(Some(self.found(
             names,
             Object::Entry {
@@ -439,8 +466,8 @@ impl Walk<'_> {
             return Err(self.judge.refuse(Code::IsDirectory));
         }
         self.judge
-            .entry(self.root(), &names, None, &self.last().handle, false)?;
-        let parent = Arc::clone(&self.last().handle);
+            .entry(self.root(), &names, None, self.last().handle.as_fd(), false)?;
+        let parent = self.share();
         Ok(self.found(
             names,
             Object::Entry {
@@ -453,7 +480,7 @@ impl Walk<'_> {
     }
 
     /// The path ended at a directory.
-    fn arrive_at_directory(self) -> Result<Found, Refused> {
+    fn arrive_at_directory(mut self) -> Result<Found, Refused> {
         let level = self.last();
         let root = self.root();
         let found = facts::of_handle(&level.handle).map_err(|errno| self.judge.refuse(errno))?;
@@ -466,7 +493,7 @@ impl Walk<'_> {
         }
         match self.judge.want {
             Want::Directory => {
-                let handle = Arc::clone(&level.handle);
+                let handle = self.share();
                 Ok(self.found(names, Object::Directory { handle, facts: found }))
             }
             Want::File => Err(self
