@@ -80,6 +80,10 @@ check_content <- function(x, arg) {
   if (is.raw(x)) {
     return(x)
   }
+  if (is.character(x) && length(x) == 1L && !is.na(x) && Encoding(x) != "bytes") {
+    # Not validUTF8(): on a large text it takes longer than the write, and the binding checks too.
+    return(enc2utf8(x))
+  }
   check_string(x, arg, "one string; join lines with paste(lines, collapse = \"\\n\")")
 }
 
