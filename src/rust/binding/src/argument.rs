@@ -51,12 +51,17 @@ pub fn paths(value: &Robj, name: &str) -> Result<Vec<Vec<u8>>, Misuse> {
     Ok(texts(value, name)?.into_iter().map(String::into_bytes).collect())
 }
 
-/// The bytes of one string or of a raw vector.
+/// The bytes of one string or of a raw vector, as R holds them.
+pub fn borrowed<'a>(value: &'a Robj, name: &str) -> Result<&'a [u8], Misuse> {
+    match value.as_raw_slice() {
+        Some(raw) => Ok(raw),
+        None => Ok(text(value, name)?.as_bytes()),
+    }
+}
+
+/// A copy of the bytes of one string or of a raw vector.
 pub fn bytes(value: &Robj, name: &str) -> Result<Vec<u8>, Misuse> {
-    let given = match value.as_raw_slice() {
-        Some(raw) => raw,
-        None => text(value, name)?.as_bytes(),
-    };
+    let given = borrowed(value, name)?;
     let mut copy = Vec::new();
     // An allocation that fails would end R.
     copy.try_reserve_exact(given.len())

@@ -4,7 +4,7 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::{Expected, Request};
 
-use crate::argument::{bytes, flag, optional, text};
+use crate::argument::{borrowed, flag, optional, text};
 use crate::condition::guard;
 use crate::outcome::{call, target};
 
@@ -24,7 +24,7 @@ fn core_write(
     guard(|| {
         let request = Request::Write {
             target: target(&path)?,
-            content: bytes(&content, "text")?,
+            content: borrowed(&content, "text")?.into(),
             append: flag(&append, "append")?,
             create_parents: flag(&create_parents, "create_parents")?,
             expected: self::expected(&expected)?,

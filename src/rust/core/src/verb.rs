@@ -1,5 +1,7 @@
 //! Verbs: a request is admitted, takes effect through the admitted handle, and leaves one receipt.
 
+use std::borrow::Cow;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,7 +11,7 @@ use crate::admission::{self, admit};
 use crate::capability::Capability;
 use crate::effect::edit::{self, Replacement};
 use crate::effect::relocate::{self, Side};
-use crate::effect::{list, read, remove, write, Cancel, Context, Report};
+use crate::effect::{list, read, remove, write, Cancel, Context, Extent, Report};
 use crate::escape::{display, display_bounded};
 use crate::outcome::{Call, Code, Decision, Refusal};
 use crate::policy::Process;
@@ -27,6 +29,9 @@ pub use crate::effect::write::{Expected, Written};
 
 /// From this size on, work runs on a thread of its own.
 const LONG: u64 = 4 << 20;
+
+/// The same for writes that do not wait for the disk: they take less than 100 ms.
+const LONG_UNSYNCED: u64 = 32 << 20;
 
 /// Most bytes of a path or command that a receipt or message shows.
 const SHOWN: usize = 4096;
@@ -80,7 +85,7 @@ impl Target {
 
 /// What is asked.
 #[derive(Debug)]
-pub enum Request {
+pub enum Request<'a> {
     /// Open, and keep for one later call.
     Admit {
         /// The path.
@@ -102,7 +107,7 @@ pub enum Request {
         /// The file.
         target: Target,
         /// The bytes.
-        content: Vec<u8>,
+        content: Cow<'a, [u8]>,
         /// Whether they go to the end of what is there.
         append: bool,
         /// Whether missing directories are made.
@@ -219,7 +224,7 @@ impl Job {
 
 /// Starts a call: admits here, and goes on here or, for long work, on a thread of its own.
 #[must_use]
-pub fn start(capability: &Arc<Capability>, request: Request, caller: Caller) -> Started {
+pub fn start(capability: &Arc<Capability>, request: Request<'_>, caller: Caller) -> Started {
     let mut work = Work::admit(capability, request, caller, Use::Best);
     if !work.is_long() {
         return Started::Done(Box::new(work.finish(&Cancel::default())));
@@ -230,7 +235,7 @@ pub fn start(capability: &Arc<Capability>, request: Request, caller: Caller) -> 
         cancel: Cancel::default(),
     };
     let cancel = job.cancel.clone();
-    let slot = Arc::new(Mutex::new(Some(work)));
+    let slot = Arc::new(Mutex::new(Some(work.owned())));
     let theirs = Arc::clone(&slot);
     let spawned = std::thread::Builder::new().name("rhocap".to_owned()).spawn(move || {
         let Some(mut work) = theirs.lock().unwrap_or_else(PoisonError::into_inner).take() else {
@@ -253,19 +258,19 @@ pub fn start(capability: &Arc<Capability>, request: Request, caller: Caller) -> 
 
 /// Runs a call to its end on this thread.
 #[must_use]
-pub fn run(capability: &Arc<Capability>, request: Request, caller: Caller, using: Use) -> Call<Value> {
+pub fn run(capability: &Arc<Capability>, request: Request<'_>, caller: Caller, using: Use) -> Call<Value> {
     Work::admit(capability, request, caller, using).finish(&Cancel::default())
 }
 
 /// What is left to do after admission.
-enum Plan {
+enum Plan<'a> {
     Admit(Access),
     Read {
         lines: Option<(u64, u64)>,
         limit: ReadLimit,
     },
     Write {
-        content: Vec<u8>,
+        content: Cow<'a, [u8]>,
         append: bool,
         expected: Option<Expected>,
     },
@@ -285,14 +290,14 @@ enum Plan {
     Refused,
 }
 
-struct Work {
+struct Work<'a> {
     capability: Arc<Capability>,
     caller: Caller,
     started: Instant,
     request: Json,
     asked: Vec<u8>,
     shown: String,
-    plan: Plan,
+    plan: Plan<'a>,
     found: Option<Found>,
     refused: Option<Refused>,
     resolved: Option<Resolved>,
@@ -301,8 +306,8 @@ struct Work {
     command: bool,
 }
 
-impl Work {
-    fn admit(capability: &Arc<Capability>, request: Request, caller: Caller, using: Use) -> Self {
+impl<'a> Work<'a> {
+    fn admit(capability: &Arc<Capability>, request: Request<'a>, caller: Caller, using: Use) -> Self {
         let mut work = Self {
             capability: Arc::clone(capability),
             caller,
@@ -461,12 +466,65 @@ impl Work {
         }
     }
 
+    /// The same work with no borrowed content, for another thread.
+    fn owned(self) -> Work<'static> {
+        let plan = match self.plan {
+            Plan::Admit(access) => Plan::Admit(access),
+            Plan::Read { lines, limit } => Plan::Read { lines, limit },
+            Plan::Write {
+                content,
+                append,
+                expected,
+            } => Plan::Write {
+                content: Cow::Owned(content.into_owned()),
+                append,
+                expected,
+            },
+            Plan::Edit { replacement, expected } => Plan::Edit { replacement, expected },
+            Plan::List { recursive } => Plan::List { recursive },
+            Plan::Move {
+                to,
+                overwrite,
+                directory,
+            } => Plan::Move {
+                to,
+                overwrite,
+                directory,
+            },
+            Plan::Remove => Plan::Remove,
+            Plan::Refused => Plan::Refused,
+        };
+        Work {
+            plan,
+            capability: self.capability,
+            caller: self.caller,
+            started: self.started,
+            request: self.request,
+            asked: self.asked,
+            shown: self.shown,
+            found: self.found,
+            refused: self.refused,
+            resolved: self.resolved,
+            resolved_to: self.resolved_to,
+            resolver: self.resolver,
+            command: self.command,
+        }
+    }
+
     fn is_long(&self) -> bool {
         let Some(found) = &self.found else { return false };
         let size = admission::facts(&found.object).map_or(0, |facts| facts.size);
         match &self.plan {
             Plan::Read { .. } | Plan::Edit { .. } => size > LONG,
-            Plan::Write { content, .. } => size.max(content.len() as u64) > LONG,
+            Plan::Write {
+                content,
+                append,
+                expected,
+            } => {
+                // Without waiting for the disk a write is fast; the old content counts when it is read.
+                let reads = *append || expected.is_some() || self.capability.limits().fsync;
+                content.len() as u64 > if reads { LONG } else { LONG_UNSYNCED } || (reads && size > LONG)
+            }
             Plan::List { recursive } => *recursive,
             Plan::Move { .. } => {
                 admission::facts(&found.object).is_some_and(|facts| facts.kind == crate::facts::Kind::Directory)
@@ -485,7 +543,13 @@ impl Work {
         let admitted = self.refused.is_none();
         let outcome = match self.refused.take() {
             Some(refused) => Err(refused),
-            None => self.effect(&mut context).map_err(Refused::from),
+            // A panic becomes an outcome with its receipt; a caller that waits for it must not wait for ever.
+            None => catch_unwind(AssertUnwindSafe(|| self.effect(&mut context)))
+                .unwrap_or_else(|_| {
+                    context.report.extent = Extent::Partial;
+                    Err(Refusal::new(Code::SystemError).say("rhocap failed inside; please report this."))
+                })
+                .map_err(Refused::from),
         };
         let (outcome, rule) = match outcome {
             Ok(value) => (Ok(value), None),

@@ -63,15 +63,11 @@ pub fn resolve(capability: &Capability, start: &mut Start, want: Want) -> Option
             }
         }
         Want::Entry { .. } | Want::Name => {
-            let (above, name) = match memchr::memrchr(b'/', names) {
-                Some(at) => (&names[..at], &names[at + 1..]),
-                None => (&names[..0], names),
-            };
-            let parent: Arc<OwnedFd> = if above.is_empty() {
-                Arc::clone(&root.handle)
-            } else {
-                Arc::new(open(above, DIRECTORY).ok()?)
-            };
+            // An entry of the root itself leaves nothing to look up; a receipt that named openat2 would
+            // name a call that was not made.
+            let at = memchr::memrchr(b'/', names)?;
+            let (above, name) = (&names[..at], &names[at + 1..]);
+            let parent: Arc<OwnedFd> = Arc::new(open(above, DIRECTORY).ok()?);
             let found = match facts::of_entry(parent.as_fd(), name) {
                 Ok(found) if found.kind == Kind::Symlink && want != Want::Name => return None,
                 Ok(found) => Some(found),
