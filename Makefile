@@ -7,7 +7,9 @@ export RHOCAP_BUILD_DIR ?= $(CURDIR)/src/build
 .PHONY: demo test install packages vendor wrappers document format lint check bench check-rho
 
 # The main job, offline, on this source tree.
-demo: packages install
+demo:
+	Rscript tools/install-packages.R imports
+	$(MAKE) install
 	Rscript --vanilla inst/demo/demo.R
 
 # All tests of both languages, and one line that counts them.
