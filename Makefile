@@ -10,7 +10,7 @@ export RHOCAP_BUILD_DIR ?= $(CURDIR)/src/build
 demo:
 	Rscript tools/install-packages.R imports
 	$(MAKE) install
-	Rscript --vanilla inst/demo/demo.R
+	Rscript inst/demo/demo.R
 
 # All tests of both languages, and one line that counts them.
 test: packages install
@@ -30,7 +30,7 @@ vendor:
 wrappers:
 	./configure
 	cd src && R CMD SHLIB -o rhocap.so entrypoint.c
-	Rscript --vanilla tools/wrappers.R
+	Rscript tools/wrappers.R
 
 # man/ and NAMESPACE, from the comments in R/.
 document: install
