@@ -180,7 +180,7 @@ outcome_cache <- new.env(parent = emptyenv())
 
 outcome_word <- function(x) if (S7::S7_inherits(x, RhoDenied)) "denied" else "failed"
 
-snake_case <- function(code) tolower(gsub("(?<=[a-z])([A-Z])", "_\\1", code, perl = TRUE))
+snake_case <- function(code) tolower(gsub("(?<!^)([A-Z])", "_\\1", code, perl = TRUE))
 
 # Text of a file system or of a caller as it may be shown: one line, nothing that misleads.
 shown <- function(x) check_boundary(core_shown(as.character(x)))

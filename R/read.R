@@ -15,8 +15,8 @@ NULL
 #'   name.
 #' @param lines Lines to read, counted from 1: `c(first, last)`, one number, or a range such as
 #'   `10:20`. `Inf` as the last means up to the end. `NULL`: from the start.
-#' @param limit Most bytes of text to give. `NULL`: 51,200 (50 KiB), cut at a line's end where there
-#'   is one. `Inf`: as much as the capability's `read_bytes` allows.
+#' @param limit Most bytes of text to give; the cut is between characters. `NULL`: 51,200 (50 KiB).
+#'   `Inf`: as much as the capability's `read_bytes` allows.
 #' @return [RhoDenied], [RhoFailed], or a value of class `RhoText` with the properties
 #' \describe{
 #'   \item{`text`}{one string in UTF-8}

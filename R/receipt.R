@@ -57,7 +57,7 @@ rho_receipts <- function(n = Inf) {
   total <- check_boundary(core_receipts_count())
   wanted <- min(n, total)
   # In slices, so that a user can interrupt a long one.
-  starts <- seq(wanted, 1, by = -5000)[wanted > 0]
+  starts <- if (wanted > 0) seq(wanted, 1, by = -5000)
   slices <- lapply(starts, function(start) {
     Sys.sleep(0)
     check_boundary(core_receipts(start, min(start, 5000)))
@@ -106,6 +106,7 @@ RhoReceipt <- rho_class(
     placement = receipt_field("placement"),
     request = receipt_field("request", list()),
     resolved = receipt_field("resolved", list()),
+    resolved_to = receipt_field("resolved_to", list()),
     decision = receipt_field("decision"),
     outcome = receipt_field("outcome"),
     code = receipt_field("code"),
@@ -167,6 +168,7 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
     if (!is.null(facts$message)) paste("  why:", facts$message),
     if (!is.null(facts$rule)) paste("  rule:", facts$rule),
     if (length(resolved) > 0L) paste("  resolved:", fact_inline(resolved)),
+    if (length(facts$resolved_to) > 0L) paste("  to:", fact_inline(facts$resolved_to)),
     if (!is.null(facts$effect)) paste("  effect:", facts$effect),
     paste("  enforced by:", fact_inline(enforced)),
     sprintf("  capability: %s", facts$capability)

@@ -44,7 +44,7 @@ NULL
 #' result@details$code
 #' @export
 rho_tool_read <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "read",
     label = "Read",
@@ -79,7 +79,7 @@ rho_tool_read <- function(capability) {
 #' @rdname rho_tool_read
 #' @export
 rho_tool_write <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "write",
     label = "Write",
@@ -105,7 +105,7 @@ rho_tool_write <- function(capability) {
 #' @rdname rho_tool_read
 #' @export
 rho_tool_edit <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "edit",
     label = "Edit",
@@ -141,7 +141,7 @@ rho_tool_edit <- function(capability) {
 #' @rdname rho_tool_read
 #' @export
 rho_tool_list <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "list",
     label = "List",
@@ -165,7 +165,7 @@ rho_tool_list <- function(capability) {
 #' @rdname rho_tool_read
 #' @export
 rho_tool_move <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "move",
     label = "Move",
@@ -193,7 +193,7 @@ rho_tool_move <- function(capability) {
 #' @rdname rho_tool_read
 #' @export
 rho_tool_remove <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "remove",
     label = "Remove",
@@ -215,7 +215,7 @@ rho_tool_remove <- function(capability) {
 #' @rdname rho_tool_read
 #' @export
 rho_tool_bash <- function(capability) {
-  handle <- capability_handle(capability)
+  handle <- usable_handle(capability)
   new_tool(
     name = "bash",
     label = "Bash",
@@ -256,6 +256,7 @@ rho_capability_tools <- function(capability) {
     },
     if (!identical(facts$process, "none")) list(rho_tool_bash(capability))
   )
+  tools <- as.list(tools)
   stats::setNames(tools, vapply(tools, function(tool) tool@name, ""))
 }
 
@@ -361,6 +362,12 @@ new_tool <- function(
     execute = execute,
     exclusive = exclusive
   )
+}
+
+# A dead handle is found when the tool is made, not when a model calls it.
+usable_handle <- function(capability) {
+  capability_facts(capability)
+  capability_handle(capability)
 }
 
 refuse_argument <- function(message) {
@@ -484,11 +491,18 @@ read_text <- function(outcome) {
   if (!outcome@truncated) {
     return(outcome@text)
   }
-  last <- outcome@first_line + outcome@lines - 1
+  # The cut may go through a line; a model reads on at a whole one.
+  whole <- sub("[^\n]*$", "", outcome@text)
+  lines <- outcome@lines - if (endsWith(outcome@text, "\n")) 0 else 1
+  if (!nzchar(whole)) {
+    whole <- paste0(outcome@text, "\n")
+    lines <- 1
+  }
   number <- function(x) format(x, scientific = FALSE, trim = TRUE)
+  last <- outcome@first_line + lines - 1
   sprintf(
-    "%s\n[cut: lines %s to %s of %s; read on with first_line = %s]",
-    sub("\n$", "", outcome@text),
+    "%s[cut: lines %s to %s of %s; read on with first_line = %s]",
+    whole,
     number(outcome@first_line),
     number(last),
     number(outcome@total_lines),

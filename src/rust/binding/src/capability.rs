@@ -13,7 +13,6 @@ use crate::argument::{count, flag, number, paths, text, texts, Fields};
 use crate::condition::guard;
 use crate::handle::{held, hold};
 use crate::sexp::{element, Element};
-use crate::value::from_json;
 
 /// The capability behind a handle.
 pub fn of_handle(handle: &Robj) -> Result<&Arc<Capability>, Misuse> {
@@ -70,19 +69,19 @@ fn core_capability_narrow(handle: Robj, spec: Robj) -> Robj {
 // Every fact of a capability.
 #[extendr]
 fn core_capability_describe(handle: Robj) -> Robj {
-    guard(|| Ok(from_json(&of_handle(&handle)?.describe())))
+    guard(|| Ok((&of_handle(&handle)?.describe()).into()))
 }
 
 // The default deny patterns.
 #[extendr]
 fn core_deny_defaults() -> Robj {
-    guard(|| Ok(capability::deny_defaults().iter().copied().collect_robj()))
+    guard(|| Ok(capability::deny_defaults().into()))
 }
 
 // The default protect patterns.
 #[extendr]
 fn core_protect_defaults() -> Robj {
-    guard(|| Ok(capability::protect_defaults().iter().copied().collect_robj()))
+    guard(|| Ok(capability::protect_defaults().into()))
 }
 
 fn bad_word(name: &str) -> Misuse {

@@ -7,21 +7,22 @@ use std::sync::Once;
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 
-use crate::value::named_list;
+use crate::sexp::build;
+use crate::value::Plain;
 
 /// Runs the body of an exported function.
 ///
 /// Returning `Err` from an exported function, or panicking, would have extendr call `Rf_error` with
 /// our text as a format: a `%` crashes R, a NUL byte aborts it, and the text stays in a static
 /// buffer. So both become values.
-pub fn guard(body: impl FnOnce() -> Result<Robj, Misuse>) -> Robj {
+pub fn guard(body: impl FnOnce() -> Result<Plain, Misuse>) -> Robj {
     static SILENT: Once = Once::new();
     // A panic's text may hold what a caller gave; it must not reach the console.
     SILENT.call_once(|| set_hook(Box::new(|_| {})));
-    match catch_unwind(AssertUnwindSafe(body)) {
+    match catch_unwind(AssertUnwindSafe(|| body().and_then(|plain| build(&plain)))) {
         Ok(Ok(value)) => value,
-        Ok(Err(misuse)) => describe(&misuse),
-        Err(_) => describe(&Misuse::new(
+        Ok(Err(misuse)) => describe(misuse),
+        Err(_) => describe(Misuse::new(
             "internal",
             "rhocap met a defect of its own. R is not harmed; what was asked for may be done or not. \
              Please report what you called.",
@@ -29,16 +30,17 @@ pub fn guard(body: impl FnOnce() -> Result<Robj, Misuse>) -> Robj {
     }
 }
 
-fn describe(misuse: &Misuse) -> Robj {
-    let fields = misuse.fields.iter().map(|(name, value)| (*name, text(value)));
-    named_list(vec![
-        ("rhocap_misuse", text(misuse.kind)),
-        ("message", text(&misuse.message)),
-        ("fields", named_list(fields.collect())),
-    ])
-}
-
-// No R string can hold a NUL byte.
-fn text(value: &str) -> Robj {
-    value.replace('\0', "\\0").into()
+fn describe(misuse: Misuse) -> Robj {
+    let fields = misuse
+        .fields
+        .into_iter()
+        .map(|(name, value)| (name, value.into()))
+        .collect();
+    let described = Plain::Named(vec![
+        ("rhocap_misuse", misuse.kind.into()),
+        ("message", misuse.message.into()),
+        ("fields", Plain::Named(fields)),
+    ]);
+    // Short texts: nothing here can fail.
+    build(&described).unwrap_or_default()
 }

@@ -10,6 +10,7 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 
 use crate::sexp::{element, pointer_tag, Element};
+use crate::value::Plain;
 
 /// A value of the core with the process that made it.
 pub struct Held<T> {
@@ -28,12 +29,12 @@ impl<T> Drop for Held<T> {
 }
 
 /// Puts a value behind a handle.
-pub fn hold<T: 'static>(value: T) -> Robj {
-    ExternalPtr::new(Held {
+pub fn hold<T: 'static>(value: T) -> Plain {
+    let held = Held {
         value: ManuallyDrop::new(value),
         process: process::id(),
-    })
-    .into()
+    };
+    Plain::Handle(ExternalPtr::new(held).into())
 }
 
 /// The value behind a handle.

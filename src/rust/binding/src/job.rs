@@ -11,6 +11,7 @@ use crate::argument::number;
 use crate::condition::guard;
 use crate::handle::held;
 use crate::outcome::finished;
+use crate::value::Plain;
 
 /// A job until its result was taken.
 pub struct Work(RefCell<Option<Job>>);
@@ -39,16 +40,14 @@ fn core_job_wait(handle: Robj, seconds: Robj) -> Robj {
     })
 }
 
-// Asks the work to end and waits until it has, at most ten seconds.
+// Asks the work to end at its next safe point.
 #[extendr]
 fn core_job_cancel(handle: Robj) -> Robj {
     guard(|| {
         if let Some(job) = work(&handle)?.0.borrow().as_ref() {
             job.cancel();
-            // Work that does not end by then goes on to its next safe point alone.
-            let _ = job.wait(Duration::from_secs(10));
         }
-        Ok(().into())
+        Ok(Plain::Null)
     })
 }
 
@@ -61,7 +60,7 @@ fn core_job_take(handle: Robj) -> Robj {
         let call = job
             .take()
             .ok_or_else(|| Misuse::new("internal", "The call has not ended yet."))?;
-        finished(call)
+        Ok(finished(call))
     })
 }
 

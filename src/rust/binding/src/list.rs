@@ -7,7 +7,7 @@ use rhocap_core::verb::{ListEntry, Request};
 use crate::argument::flag;
 use crate::condition::guard;
 use crate::outcome::{call, target};
-use crate::value::{named_list, number};
+use crate::value::Plain;
 
 // Lists a directory.
 #[extendr]
@@ -22,27 +22,43 @@ fn core_list(handle: Robj, tool: Robj, principal: Robj, path: Robj, recursive: R
 }
 
 /// Entries as columns. A path that is not UTF-8 is shown escaped, with its bytes in `raw`.
-pub fn columns(entries: &[ListEntry]) -> Robj {
-    let path = |entry: &ListEntry| match std::str::from_utf8(&entry.path) {
-        Ok(text) => text.to_owned(),
-        Err(_) => escape::display(&entry.path),
+pub fn columns(entries: Vec<ListEntry>) -> Plain {
+    let column = |fact: fn(&ListEntry) -> Option<&'static str>| {
+        Plain::Texts(entries.iter().map(|entry| fact(entry).map(str::to_owned)).collect())
     };
+    #[allow(clippy::cast_precision_loss)] // No file is that large.
+    let bytes = entries.iter().map(|entry| Some(entry.bytes as f64)).collect();
     let mut columns = vec![
-        ("path", entries.iter().map(path).collect_robj()),
-        ("kind", entries.iter().map(|entry| entry.kind).collect_robj()),
-        ("bytes", entries.iter().map(|entry| number(entry.bytes)).collect_robj()),
-        ("modified", entries.iter().map(|entry| entry.modified).collect_robj()),
-        ("carve_out", entries.iter().map(|entry| entry.carve_out).collect_robj()),
-        ("mount", entries.iter().map(|entry| entry.mount).collect_robj()),
+        ("kind", column(|entry| Some(entry.kind))),
+        ("bytes", Plain::Numbers(bytes)),
+        (
+            "modified",
+            Plain::Numbers(entries.iter().map(|entry| Some(entry.modified)).collect()),
+        ),
+        ("carve_out", column(|entry| entry.carve_out)),
+        ("mount", Plain::Flags(entries.iter().map(|entry| entry.mount).collect())),
     ];
-    if entries.iter().any(|entry| std::str::from_utf8(&entry.path).is_err()) {
-        let raw = entries.iter().map(|entry| match std::str::from_utf8(&entry.path) {
-            Ok(_) => ().into(),
-            Err(_) => Raw::from_bytes(&entry.path).into(),
-        });
-        columns.push(("raw", List::from_values(raw.collect::<Vec<Robj>>()).into()));
+    let mut raw = Vec::with_capacity(entries.len());
+    let mut paths = Vec::with_capacity(entries.len());
+    let mut any_raw = false;
+    for entry in entries {
+        match String::from_utf8(entry.path) {
+            Ok(path) => {
+                paths.push(path);
+                raw.push(Plain::Null);
+            }
+            Err(error) => {
+                any_raw = true;
+                paths.push(escape::display(error.as_bytes()));
+                raw.push(Plain::Bytes(error.into_bytes()));
+            }
+        }
     }
-    named_list(columns)
+    columns.push(("path", paths.into()));
+    if any_raw {
+        columns.push(("raw", Plain::List(raw)));
+    }
+    Plain::Named(columns)
 }
 
 extendr_module! {

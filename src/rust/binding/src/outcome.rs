@@ -3,7 +3,7 @@
 use extendr_api::prelude::*;
 use rhocap_core::escape;
 use rhocap_core::misuse::Misuse;
-use rhocap_core::outcome::{Call, Code, Decision};
+use rhocap_core::outcome::{Call, Code};
 use rhocap_core::verb::{self, Caller, Principal, Request, Started, Target, Value};
 
 use crate::admission::Admission;
@@ -11,12 +11,12 @@ use crate::argument::{bytes, text};
 use crate::condition::guard;
 use crate::handle::hold;
 use crate::job::Work;
-use crate::sexp::{element, string, Element};
-use crate::value::{from_json, from_text, named_list, number};
+use crate::sexp::{element, Element};
+use crate::value::Plain;
 use crate::{admission, capability, list};
 
 /// Runs one request of one caller.
-pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, request: Request) -> Result<Robj, Misuse> {
+pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, request: Request) -> Result<Plain, Misuse> {
     let capability = capability::of_handle(handle)?;
     let principal = match text(principal, "principal")? {
         "model" => Principal::Model,
@@ -27,7 +27,7 @@ pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, request: Request) -> R
         principal,
     };
     match verb::start(capability, request, caller) {
-        Started::Done(call) => finished(*call),
+        Started::Done(call) => Ok(finished(*call)),
         Started::Running(job) => Ok(pair("running", hold(Work::new(job)))),
     }
 }
@@ -40,53 +40,48 @@ pub fn target(value: &Robj) -> Result<Target, Misuse> {
     Ok(Target::Path(bytes(value, "path")?))
 }
 
-fn pair(kind: &str, facts: Robj) -> Robj {
-    List::from_values([Robj::from(kind), facts]).into()
+fn pair(kind: &'static str, facts: Plain) -> Plain {
+    Plain::List(vec![kind.into(), facts])
 }
 
 /// What a finished call gave.
-pub fn finished(call: Call<Value>) -> Result<Robj, Misuse> {
-    let receipt = Robj::from(call.receipt.json.as_str());
+pub fn finished(call: Call<Value>) -> Plain {
+    let receipt = call.receipt.json.clone();
     let (kind, mut facts) = match call.outcome {
-        Ok(value) => result(value)?,
+        Ok(value) => result(value),
         Err(refusal) => {
-            let kind = match refusal.code.decision() {
-                Decision::Denied => "denied",
-                Decision::Failed => "failed",
-            };
+            let kind = refusal.code.decision().as_str();
             let more = refusal
                 .facts
                 .iter()
-                .map(|(name, value)| (*name, from_json(value)))
+                .map(|(name, value)| (*name, value.into()))
                 .collect();
-            (
-                kind,
-                vec![
-                    ("code", refusal.code.as_str().into()),
-                    ("message", from_text(&refusal.message)),
-                    ("facts", named_list(more)),
-                ],
-            )
+            let facts = vec![
+                ("code", refusal.code.as_str().into()),
+                ("message", refusal.message.into()),
+                ("facts", Plain::Named(more)),
+            ];
+            (kind, facts)
         }
     };
-    facts.push(("receipt", receipt));
-    Ok(pair(kind, named_list(facts)))
+    facts.push(("receipt", receipt.into()));
+    pair(kind, Plain::Named(facts))
 }
 
-type Facts = Vec<(&'static str, Robj)>;
+type Facts = Vec<(&'static str, Plain)>;
 
-fn result(value: Value) -> Result<(&'static str, Facts), Misuse> {
-    Ok(match value {
+fn result(value: Value) -> (&'static str, Facts) {
+    match value {
         Value::Text(read) => (
             "text",
             vec![
-                ("text", string(read.text)?),
+                ("text", read.text.into()),
                 ("path", read.path.into()),
-                ("bytes", number(read.bytes).into()),
-                ("lines", number(read.lines).into()),
-                ("total_bytes", number(read.total_bytes).into()),
-                ("total_lines", number(read.total_lines).into()),
-                ("first_line", number(read.first_line).into()),
+                ("bytes", read.bytes.into()),
+                ("lines", read.lines.into()),
+                ("total_bytes", read.total_bytes.into()),
+                ("total_lines", read.total_lines.into()),
+                ("first_line", read.first_line.into()),
                 ("truncated", read.truncated.into()),
                 ("version", read.version.into()),
             ],
@@ -95,29 +90,29 @@ fn result(value: Value) -> Result<(&'static str, Facts), Misuse> {
             "written",
             vec![
                 ("path", written.path.into()),
-                ("bytes", number(written.bytes).into()),
+                ("bytes", written.bytes.into()),
                 ("created", written.created.into()),
                 ("version", written.version.into()),
-                ("lost", written.lost.into_iter().collect_robj()),
+                ("lost", written.lost.into()),
             ],
         ),
         Value::Edited(edited) => (
             "edited",
             vec![
                 ("path", edited.path.into()),
-                ("bytes", number(edited.bytes).into()),
-                ("replaced", number(edited.replaced).into()),
-                ("diff", string(edited.diff)?),
+                ("bytes", edited.bytes.into()),
+                ("replaced", edited.replaced.into()),
+                ("diff", edited.diff.into()),
                 ("truncated_diff", edited.truncated_diff.into()),
                 ("version", edited.version.into()),
-                ("lost", edited.lost.into_iter().collect_robj()),
+                ("lost", edited.lost.into()),
             ],
         ),
         Value::Listing(listing) => (
             "listing",
             vec![
                 ("path", listing.path.into()),
-                ("columns", list::columns(&listing.entries)),
+                ("columns", list::columns(listing.entries)),
                 ("truncated", listing.truncated.into()),
             ],
         ),
@@ -136,27 +131,31 @@ fn result(value: Value) -> Result<(&'static str, Facts), Misuse> {
         Value::Admitted(admitted) => (
             "admitted",
             vec![
-                ("id", admitted.id().into()),
+                ("id", admitted.id().to_owned().into()),
                 ("path", admitted.path().into()),
                 ("access", admitted.access().as_str().into()),
                 ("kind", admitted.kind().into()),
                 ("handle", hold(Admission::new(admitted))),
             ],
         ),
-    })
+    }
 }
 
 // The closed set of codes.
 #[extendr]
 fn core_codes() -> Robj {
     guard(|| {
-        Ok(named_list(vec![
-            ("code", Code::ALL.iter().map(|code| code.as_str()).collect_robj()),
-            (
-                "decision",
-                Code::ALL.iter().map(|code| code.decision().as_str()).collect_robj(),
-            ),
-            ("meaning", Code::ALL.iter().map(|code| code.meaning()).collect_robj()),
+        let column = |word: fn(Code) -> &'static str| {
+            Code::ALL
+                .iter()
+                .map(|code| word(*code).to_owned())
+                .collect::<Vec<_>>()
+                .into()
+        };
+        Ok(Plain::Named(vec![
+            ("code", column(Code::as_str)),
+            ("decision", column(|code| code.decision().as_str())),
+            ("meaning", column(Code::meaning)),
         ]))
     })
 }
@@ -170,7 +169,7 @@ fn core_shown(texts: Robj) -> Robj {
             Some(Element::Missing) => "NA".to_owned(),
             Some(Element::Other) | None => "?".to_owned(),
         });
-        Ok(shown.collect::<Vec<_>>().into_iter().collect_robj())
+        Ok(shown.collect::<Vec<_>>().into())
     })
 }
 

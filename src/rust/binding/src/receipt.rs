@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::argument::{count, text};
 use crate::condition::guard;
-use crate::value::{from_json, named_list, number};
+use crate::value::Plain;
 
 // How many receipts the session holds.
 #[extendr]
 fn core_receipts_count() -> Robj {
-    guard(|| Ok(number(receipt::log().len() as u64).into()))
+    guard(|| Ok((receipt::log().len() as u64).into()))
 }
 
 // Columns of `size` receipts, the first of them `start` before the end.
@@ -39,7 +39,7 @@ fn core_receipt_by_id(id: Robj) -> Robj {
             .into_iter()
             .rev()
             .find(|receipt| parse(receipt)["id"] == id);
-        Ok(found.map_or_else(|| ().into(), |receipt| receipt.json.as_str().into()))
+        Ok(found.map_or(Plain::Null, |receipt| receipt.json.clone().into()))
     })
 }
 
@@ -48,7 +48,7 @@ fn core_receipt_by_id(id: Robj) -> Robj {
 fn core_json_value(json: Robj) -> Robj {
     guard(|| {
         let value = serde_json::from_str(text(&json, "json")?).unwrap_or(Value::Null);
-        Ok(from_json(&value))
+        Ok((&value).into())
     })
 }
 
@@ -56,45 +56,35 @@ fn parse(receipt: &Receipt) -> Value {
     serde_json::from_str(&receipt.json).unwrap_or(Value::Null)
 }
 
-fn columns(receipts: &[Arc<Receipt>]) -> Robj {
+fn columns(receipts: &[Arc<Receipt>]) -> Plain {
     let facts: Vec<Value> = receipts.iter().map(|receipt| parse(receipt)).collect();
     let texts = |path: &[&str]| {
-        facts
-            .iter()
-            .map(|fact| at(fact, path).as_str().map(str::to_owned))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect_robj()
+        Plain::Texts(
+            facts
+                .iter()
+                .map(|fact| at(fact, path).as_str().map(str::to_owned))
+                .collect(),
+        )
     };
-    let numbers = |path: &[&str]| {
-        facts
-            .iter()
-            .map(|fact| at(fact, path).as_f64())
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect_robj()
-    };
+    let numbers = |path: &[&str]| Plain::Numbers(facts.iter().map(|fact| at(fact, path).as_f64()).collect());
     let asked = facts.iter().map(|fact| {
-        ["path", "from", "command"]
+        ["path", "command", "arguments"]
             .iter()
             .find_map(|name| fact["request"][*name].as_str())
             .map(str::to_owned)
     });
-    named_list(vec![
+    let times = facts
+        .iter()
+        .map(|fact| seconds(fact["time"].as_str().unwrap_or_default()));
+    Plain::Named(vec![
         ("seq", numbers(&["seq"])),
-        (
-            "time",
-            facts
-                .iter()
-                .map(|fact| seconds(fact["time"].as_str().unwrap_or_default()))
-                .collect_robj(),
-        ),
+        ("time", Plain::Numbers(times.collect())),
         ("tool", texts(&["tool"])),
         ("principal", texts(&["principal"])),
         ("decision", texts(&["decision"])),
         ("outcome", texts(&["outcome"])),
         ("code", texts(&["code"])),
-        ("path", asked.collect::<Vec<_>>().into_iter().collect_robj()),
+        ("path", Plain::Texts(asked.collect())),
         ("resolved", texts(&["resolved", "path"])),
         ("stage", texts(&["stage"])),
         ("effect", texts(&["effect"])),
@@ -107,7 +97,11 @@ fn columns(receipts: &[Arc<Receipt>]) -> Robj {
         ("id", texts(&["id"])),
         (
             "json",
-            receipts.iter().map(|receipt| receipt.json.as_str()).collect_robj(),
+            receipts
+                .iter()
+                .map(|receipt| receipt.json.clone())
+                .collect::<Vec<_>>()
+                .into(),
         ),
     ])
 }

@@ -1,12 +1,14 @@
-//! The few calls of R's own interface that extendr does not make safe.
+//! The calls of R's own interface that extendr does not make, or does not make safely.
 
 #![allow(unsafe_code)]
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::slice;
 
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
+
+use crate::value::Plain;
 
 /// R's own pointer type, which extendr declares in a way that the compiler warns of here.
 type Sexp = *mut c_void;
@@ -15,12 +17,23 @@ type Sexp = *mut c_void;
 extern "C" {
     static R_NaString: Sexp;
     static R_NilValue: Sexp;
+    static R_NamesSymbol: Sexp;
+    static R_NaReal: f64;
     fn STRING_ELT(vector: Sexp, index: isize) -> Sexp;
     fn R_CHAR(string: Sexp) -> *const c_char;
     fn LENGTH(object: Sexp) -> c_int;
     fn Rf_getCharCE(string: Sexp) -> c_int;
     fn Rf_mkCharLenCE(text: *const c_char, length: c_int, encoding: c_int) -> Sexp;
     fn Rf_ScalarString(string: Sexp) -> Sexp;
+    fn Rf_ScalarLogical(value: c_int) -> Sexp;
+    fn Rf_ScalarReal(value: f64) -> Sexp;
+    fn Rf_allocVector(kind: c_uint, length: isize) -> Sexp;
+    fn Rf_setAttrib(object: Sexp, name: Sexp, value: Sexp) -> Sexp;
+    fn SET_STRING_ELT(vector: Sexp, index: isize, value: Sexp);
+    fn SET_VECTOR_ELT(vector: Sexp, index: isize, value: Sexp) -> Sexp;
+    fn LOGICAL(vector: Sexp) -> *mut c_int;
+    fn REAL(vector: Sexp) -> *mut f64;
+    fn RAW(vector: Sexp) -> *mut u8;
     fn Rf_protect(object: Sexp) -> Sexp;
     fn Rf_unprotect(count: c_int);
     fn R_ExternalPtrTag(pointer: Sexp) -> Sexp;
@@ -32,6 +45,11 @@ extern "C" {
     ) -> Sexp;
 }
 
+const LGLSXP: c_uint = 10;
+const REALSXP: c_uint = 14;
+const STRSXP: c_uint = 16;
+const VECSXP: c_uint = 19;
+const RAWSXP: c_uint = 24;
 const CE_UTF8: c_int = 1;
 const CE_LATIN1: c_int = 4;
 const CE_BYTES: c_int = 2;
@@ -79,23 +97,123 @@ pub fn pointer_tag(pointer: &Robj) -> Robj {
     unsafe { Robj::from_sexp(R_ExternalPtrTag(pointer.get().cast()).cast()) }
 }
 
-struct Pending<'a>(&'a str);
-
-/// One string, copied once.
+/// Makes R objects of a value.
 ///
-/// R signals an error by a jump over our frames when it has no memory for the copy. For a long text
-/// that jump ends in a frame of ours that holds nothing.
+/// R signals an error by a jump over our frames when it has no memory. Small values are not worth a
+/// guard against that: what is lost then is the value itself. A long text is made under R's own
+/// `tryCatch`.
 ///
 /// # Errors
-/// `memory` when R cannot hold the text.
-pub fn string(text: String) -> Result<Robj, Misuse> {
+/// `memory` when R cannot hold a text.
+pub fn build(plain: &Plain) -> Result<Robj, Misuse> {
+    // SAFETY: guarded functions run on R's own thread.
+    single_threaded(|| unsafe { make(plain).map(|made| Robj::from_sexp(made.cast())) })
+}
+
+/// The object is not protected; it must go into a protected one, or back to R, before the next is
+/// made.
+unsafe fn make(plain: &Plain) -> Result<Sexp, Misuse> {
+    Ok(match plain {
+        Plain::Null => R_NilValue,
+        Plain::Flag(flag) => Rf_ScalarLogical(c_int::from(*flag)),
+        Plain::Number(number) => Rf_ScalarReal(*number),
+        Plain::Text(text) => one_string(text)?,
+        Plain::Word(word) => one_string(word)?,
+        Plain::Flags(flags) => {
+            let vector = Rf_protect(Rf_allocVector(LGLSXP, length(flags.len())));
+            for (index, flag) in flags.iter().enumerate() {
+                *LOGICAL(vector).add(index) = c_int::from(*flag);
+            }
+            Rf_unprotect(1);
+            vector
+        }
+        Plain::Numbers(numbers) => {
+            let vector = Rf_protect(Rf_allocVector(REALSXP, length(numbers.len())));
+            for (index, number) in numbers.iter().enumerate() {
+                *REAL(vector).add(index) = number.unwrap_or(R_NaReal);
+            }
+            Rf_unprotect(1);
+            vector
+        }
+        Plain::Bytes(bytes) => {
+            let vector = Rf_allocVector(RAWSXP, length(bytes.len()));
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), RAW(vector), bytes.len());
+            vector
+        }
+        Plain::Texts(texts) => {
+            let vector = Rf_protect(Rf_allocVector(STRSXP, length(texts.len())));
+            for (index, text) in texts.iter().enumerate() {
+                let string = text.as_ref().map_or(R_NaString, |text| characters(text));
+                SET_STRING_ELT(vector, length(index), string);
+            }
+            Rf_unprotect(1);
+            vector
+        }
+        Plain::List(items) => {
+            let list = Rf_protect(Rf_allocVector(VECSXP, length(items.len())));
+            let filled = fill(list, items.iter());
+            Rf_unprotect(1);
+            filled?;
+            list
+        }
+        Plain::Named(fields) => named(
+            fields.len(),
+            fields.iter().map(|(name, _)| *name),
+            fields.iter().map(|(_, value)| value),
+        )?,
+        Plain::Object(fields) => named(
+            fields.len(),
+            fields.iter().map(|(name, _)| name.as_str()),
+            fields.iter().map(|(_, value)| value),
+        )?,
+        Plain::Handle(handle) => handle.get().cast(),
+    })
+}
+
+unsafe fn named<'a>(
+    size: usize,
+    names: impl Iterator<Item = &'a str>,
+    values: impl Iterator<Item = &'a Plain>,
+) -> Result<Sexp, Misuse> {
+    let list = Rf_protect(Rf_allocVector(VECSXP, length(size)));
+    let labels = Rf_protect(Rf_allocVector(STRSXP, length(size)));
+    for (index, name) in names.enumerate() {
+        SET_STRING_ELT(labels, length(index), characters(name));
+    }
+    Rf_setAttrib(list, R_NamesSymbol, labels);
+    let filled = fill(list, values);
+    Rf_unprotect(2);
+    filled.map(|()| list)
+}
+
+unsafe fn fill<'a>(list: Sexp, values: impl Iterator<Item = &'a Plain>) -> Result<(), Misuse> {
+    for (index, value) in values.enumerate() {
+        SET_VECTOR_ELT(list, length(index), make(value)?);
+    }
+    Ok(())
+}
+
+/// Bytes of R's interface are counted with a sign.
+fn length(size: usize) -> isize {
+    isize::try_from(size).unwrap_or(isize::MAX)
+}
+
+/// A string of R. A NUL byte, which it cannot hold, is shown escaped.
+unsafe fn characters(text: &str) -> Sexp {
+    if text.as_bytes().contains(&0) {
+        return characters(&text.replace('\0', "\\0"));
+    }
+    // Longer texts were refused.
+    Rf_mkCharLenCE(text.as_ptr().cast(), c_int::try_from(text.len()).unwrap_or(0), CE_UTF8)
+}
+
+unsafe fn one_string(text: &str) -> Result<Sexp, Misuse> {
     const LONG: usize = 1 << 20;
     extern "C" fn body(data: *mut c_void) -> Sexp {
-        // SAFETY: `data` is the `Pending` below, alive during the call. The length was checked.
+        // SAFETY: `data` is the text below, alive during the call.
         unsafe {
-            let Pending(text) = &*data.cast::<Pending<'_>>();
-            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-            let string = Rf_protect(Rf_mkCharLenCE(text.as_ptr().cast(), text.len() as c_int, CE_UTF8));
+            let text: &str = *data.cast::<&str>();
+            let string = Rf_protect(characters(text));
             let vector = Rf_ScalarString(string);
             Rf_unprotect(1);
             vector
@@ -106,29 +224,20 @@ pub fn string(text: String) -> Result<Robj, Misuse> {
         unsafe { R_NilValue }
     }
 
-    if c_int::try_from(text.len()).is_err() || text.as_bytes().contains(&0) {
-        return Err(Misuse::new(
-            "memory",
-            "The text is longer than an R string can be, or holds a NUL byte.",
-        ));
+    let mut text = text;
+    let data: *mut c_void = (&raw mut text).cast();
+    if text.len() < LONG {
+        return Ok(body(data));
     }
-    let mut pending = Pending(&text);
-    let data: *mut c_void = (&raw mut pending).cast();
-    let made = single_threaded(|| {
-        // SAFETY: R's own thread, and `data` lives until the call has returned.
-        unsafe {
-            let made = if text.len() < LONG {
-                body(data)
-            } else {
-                R_tryCatchError(body, data, handler, std::ptr::null_mut())
-            };
-            Robj::from_sexp(made.cast())
-        }
-    });
-    if made.is_null() {
+    let made = if c_int::try_from(text.len()).is_ok() {
+        R_tryCatchError(body, data, handler, std::ptr::null_mut())
+    } else {
+        R_NilValue
+    };
+    if std::ptr::eq(made, R_NilValue) {
         return Err(Misuse::new(
             "memory",
-            "R has no memory for the text. Read it in parts, with `lines`.",
+            "R cannot hold the whole text. Read it in parts, with `lines`.",
         ));
     }
     Ok(made)

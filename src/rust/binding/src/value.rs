@@ -1,64 +1,101 @@
-//! Plain values for R.
+//! Plain values on their way to R.
 
 use extendr_api::prelude::*;
 use serde_json::Value;
 
-/// A list with names.
-pub fn named_list(pairs: Vec<(&str, Robj)>) -> Robj {
-    List::from_pairs(pairs).into()
+/// What an exported function gives back. It becomes R objects in one place, [`crate::sexp::build`],
+/// because extendr takes a lock and a hash table for each object that it makes.
+pub enum Plain {
+    /// `NULL`.
+    Null,
+    /// TRUE or FALSE.
+    Flag(bool),
+    /// One number.
+    Number(f64),
+    /// One string.
+    Text(String),
+    /// One string that is part of the program.
+    Word(&'static str),
+    /// A logical vector.
+    Flags(Vec<bool>),
+    /// A vector of numbers, with `NA` where there is none.
+    Numbers(Vec<Option<f64>>),
+    /// A character vector, with `NA` where there is none.
+    Texts(Vec<Option<String>>),
+    /// A raw vector.
+    Bytes(Vec<u8>),
+    /// A list without names.
+    List(Vec<Plain>),
+    /// A list with names.
+    Named(Vec<(&'static str, Plain)>),
+    /// A list with names that come from data.
+    Object(Vec<(String, Plain)>),
+    /// A handle.
+    Handle(Robj),
 }
 
-/// A JSON value as R's: objects are named lists, arrays of strings, numbers or truth values are
-/// vectors, other arrays lists, and null is `NULL`.
-pub fn from_json(value: &Value) -> Robj {
-    match value {
-        Value::Null => ().into(),
-        Value::Bool(flag) => (*flag).into(),
-        Value::Number(number) => number.as_f64().unwrap_or(f64::NAN).into(),
-        Value::String(text) => from_text(text),
-        Value::Array(items) => from_array(items),
-        Value::Object(fields) => named_list(
-            fields
-                .iter()
-                .map(|(name, field)| (name.as_str(), from_json(field)))
-                .collect(),
-        ),
+impl From<bool> for Plain {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
     }
 }
 
-fn from_array(items: &[Value]) -> Robj {
-    if items.iter().all(Value::is_string) {
-        return items
-            .iter()
-            .map(|item| without_nul(item.as_str().unwrap_or_default()))
-            .collect_robj();
+// Counts are exact up to 2^53, which no size or number here exceeds.
+impl From<u64> for Plain {
+    #[allow(clippy::cast_precision_loss)]
+    fn from(count: u64) -> Self {
+        Self::Number(count as f64)
     }
-    if items.iter().all(Value::is_number) {
-        return items
-            .iter()
-            .map(|item| item.as_f64().unwrap_or(f64::NAN))
-            .collect_robj();
-    }
-    if items.iter().all(Value::is_boolean) {
-        return items
-            .iter()
-            .map(|item| item.as_bool().unwrap_or_default())
-            .collect_robj();
-    }
-    List::from_values(items.iter().map(from_json).collect::<Vec<_>>()).into()
 }
 
-/// One string. A NUL byte, which R cannot hold, is shown escaped.
-pub fn from_text(text: &str) -> Robj {
-    without_nul(text).into()
+impl From<String> for Plain {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
 }
 
-fn without_nul(text: &str) -> String {
-    text.replace('\0', "\\0")
+impl From<&'static str> for Plain {
+    fn from(word: &'static str) -> Self {
+        Self::Word(word)
+    }
 }
 
-/// A count as R's number, exact up to 2^53.
-#[allow(clippy::cast_precision_loss)]
-pub fn number(count: u64) -> f64 {
-    count as f64
+impl From<Vec<String>> for Plain {
+    fn from(texts: Vec<String>) -> Self {
+        Self::Texts(texts.into_iter().map(Some).collect())
+    }
+}
+
+impl From<&'static [&'static str]> for Plain {
+    fn from(words: &'static [&'static str]) -> Self {
+        words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>().into()
+    }
+}
+
+// Objects are named lists, arrays of one kind vectors, other arrays lists.
+impl From<&Value> for Plain {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(flag) => Self::Flag(*flag),
+            Value::Number(number) => Self::Number(number.as_f64().unwrap_or(f64::NAN)),
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                Self::Texts(items.iter().map(|item| item.as_str().map(str::to_owned)).collect())
+            }
+            Value::Array(items) if items.iter().all(Value::is_number) => {
+                Self::Numbers(items.iter().map(Value::as_f64).collect())
+            }
+            Value::Array(items) if items.iter().all(Value::is_boolean) => {
+                Self::Flags(items.iter().filter_map(Value::as_bool).collect())
+            }
+            Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
+            Value::Object(fields) => Self::Object(
+                fields
+                    .iter()
+                    .map(|(name, field)| (name.clone(), field.into()))
+                    .collect(),
+            ),
+        }
+    }
 }

@@ -1,0 +1,60 @@
+test_that("an admission works on what was admitted, whatever happens to the name", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  admitted <- rho_admit(capability, "f")
+  expect_outcome(admitted, RhoAdmitted)
+  expect_identical(c(admitted@path, admitted@access, admitted@kind), c("f", "read", "file"))
+  file.rename(file.path(tree$root, "f"), file.path(tree$root, "g"))
+  file.symlink(file.path(tree$outside, "secret"), file.path(tree$root, "f"))
+  expect_identical(rho_read(capability, admitted)@text, "IN")
+  expect_outcome(rho_read(capability, "f"), RhoDenied, "Escape")
+})
+
+test_that("an admission is accepted once", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  admitted <- rho_admit(capability, "f")
+  rho_read(capability, admitted)
+  expect_error(rho_read(capability, admitted), class = "rhocap_error_handle_used")
+  expect_error(rho_write(capability, admitted, "x"), class = "rhocap_error_handle_used")
+})
+
+test_that("an admission is for its access and its capability", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  other <- tree_capability(tree)
+  before <- snapshot_tree(tree$base)
+  expect_outcome(rho_read(other, rho_admit(capability, "f")), RhoFailed, "InvalidArguments")
+  refused <- rho_write(capability, rho_admit(capability, "f"), "x")
+  expect_outcome(refused, RhoFailed, "InvalidArguments")
+  expect_identical(snapshot_tree(tree$base), before)
+  expect_outcome(rho_write(capability, rho_admit(capability, "f", "write"), "x"), RhoWritten)
+  new <- rho_admit(capability, "new", "write")
+  expect_identical(new@kind, "absent")
+  expect_outcome(rho_write(capability, new, "x"), RhoWritten)
+  expect_outcome(rho_list(capability, rho_admit(capability, "a", "list")), RhoListing)
+})
+
+test_that("refusals are those of the verbs", {
+  tree <- new_tree()
+  readable <- rho_host_capability(read = tree$root, cwd = tree$root)
+  expect_outcome(rho_admit(readable, "../x"), RhoDenied, "Escape")
+  expect_outcome(rho_admit(readable, "f", "write"), RhoDenied, "NotWritable")
+  expect_outcome(rho_admit(readable, "nope"), RhoFailed, "NotFound")
+  expect_outcome(rho_admit(readable, "f", "list"), RhoFailed, "NotADirectory")
+})
+
+test_that("a handle of another process is dead", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  admitted <- rho_admit(capability, "f")
+  loaded <- unserialize(serialize(admitted, NULL))
+  expect_error(rho_read(capability, loaded), class = "rhocap_error_stale_handle")
+  # The capability's own handle is no admission.
+  forged <- admitted
+  attr(forged, "handle") <- attr(capability, "handle")
+  expect_error(rho_read(capability, forged), class = "rhocap_error_type")
+  expect_error(rho_admit(capability, admitted), class = "rhocap_error_type")
+  expect_outcome(rho_read(capability, admitted), RhoText)
+  expect_match(format(rho_admit(capability, "f"))[[1]], "<RhoAdmitted> f, to read")
+})

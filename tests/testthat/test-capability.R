@@ -1,0 +1,321 @@
+test_that("print tells every fact", {
+  tree <- new_tree()
+  capability <- rho_host_capability(
+    read = tree$outside,
+    write = tree$root,
+    cwd = tree$root,
+    environment = rho_environment(CI = "true"),
+    process = rho_process_unrestricted(),
+    network = rho_network_host(),
+    deny = c("private/", "*.key"),
+    protect = "locked.txt",
+    limits = rho_limits(read_bytes = 1000, symlinks = FALSE)
+  )
+  shown <- paste(format(capability), collapse = "\n")
+  told <- c(
+    capability@digest,
+    tree$root,
+    tree$outside,
+    "private/, *.key",
+    "locked.txt",
+    "CI = true",
+    "Unrestricted bash has the full authority of the R process's user.",
+    "the host's, without limits",
+    "local: in this R process",
+    "1000 bytes",
+    "symbolic links refused"
+  )
+  for (fact in told) {
+    expect_match(shown, fact, fixed = TRUE)
+  }
+  expect_output(print(capability), "RhoHostCapability")
+  expect_invisible(print(capability))
+})
+
+test_that("facts are read with @", {
+  tree <- new_tree()
+  capability <- rho_host_capability(read = tree$outside, write = tree$root, cwd = tree$root)
+  expect_setequal(capability@read, c(tree$outside, tree$root))
+  expect_identical(capability@write, tree$root)
+  expect_identical(capability@cwd, tree$root)
+  expect_setequal(capability@roots$access, c("read", "write"))
+  expect_true(S7::S7_inherits(capability@process, RhoProcessNone))
+  expect_true(S7::S7_inherits(capability@network, RhoNetworkNone))
+  expect_true(S7::S7_inherits(capability@placement, RhoPlacementLocal))
+  expect_identical(capability@limits, rho_limits())
+  expect_identical(capability@deny, rho_deny_defaults())
+  expect_identical(capability@protect, rho_protect_defaults())
+  expect_match(capability@id, "^[0-9a-f]{32}$")
+})
+
+test_that("nothing makes a capability wider", {
+  tree <- new_tree()
+  capability <- rho_host_capability(read = tree$root, cwd = tree$root)
+  digest <- capability@digest
+  outside <- file.path(tree$outside, "secret")
+  for (name in setdiff(S7::prop_names(capability), "handle")) {
+    expect_error(S7::prop(capability, name) <- "/", class = "rhocap_error_immutable")
+  }
+  expect_error(capability@read <- "/", class = "rhocap_error_immutable")
+  expect_error(capability@handle <- attr(capability, "handle"), class = "rhocap_error_immutable")
+  expect_error(capability[["read"]] <- "/")
+  expect_error(capability$read <- "/")
+  attr(capability, "read") <- "/"
+  attr(capability, "write") <- "/"
+  attr(capability, "limits") <- NULL
+  expect_identical(capability@read, tree$root)
+  expect_identical(capability@write, character())
+  expect_identical(capability@digest, digest)
+  expect_outcome(rho_read(capability, outside), RhoDenied, "NotUnderRoot")
+  expect_outcome(rho_write(capability, "f", "x"), RhoDenied, "NotWritable")
+  class(capability) <- c("wider", class(capability))
+  expect_outcome(rho_read(capability, outside), RhoDenied, "NotUnderRoot")
+})
+
+test_that("a forged or edited handle is refused", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  forged <- capability
+  attr(forged, "handle") <- methods::new("externalptr")
+  expect_error(rho_read(forged, "f"), class = "rhocap_error_type")
+  attr(forged, "handle") <- attr(rho_admit(capability, "f"), "handle")
+  expect_error(rho_read(forged, "f"), class = "rhocap_error_type")
+  attr(forged, "handle") <- "handle"
+  expect_error(rho_read(forged, "f"), class = "rhocap_error_type")
+  attr(forged, "handle") <- NULL
+  expect_error(rho_read(forged, "f"), class = "rhocap_error_type")
+  # A pointer of another package.
+  attr(forged, "handle") <- getDLLRegisteredRoutines("stats")$.Call[[1]]$address
+  expect_error(rho_read(forged, "f"), class = "rhocap_error_type")
+})
+
+test_that("a capability that was saved and loaded again is dead and says so", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  path <- tempfile(fileext = ".rds")
+  saveRDS(capability, path)
+  loaded <- readRDS(path)
+  expect_error(rho_read(loaded, "f"), class = "rhocap_error_stale_handle")
+  expect_error(rho_read(loaded, "f"), "rho_host_capability")
+  expect_error(loaded@read, class = "rhocap_error_stale_handle")
+  expect_error(rho_narrow(loaded, write = character()), class = "rhocap_error_stale_handle")
+  expect_error(rho_tool_bash(loaded), class = "rhocap_error_stale_handle")
+  expect_match(paste(format(loaded), collapse = " "), "no longer usable")
+  # What was saved names no path that print would not have shown, and holds no state.
+  again <- unserialize(serialize(capability, NULL))
+  expect_error(rho_list(again), class = "rhocap_error_stale_handle")
+  unlink(path)
+})
+
+test_that("a capability is not usable in a fork", {
+  skip_on_os("windows")
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  rho_read(capability, "f")
+  job <- parallel::mcparallel(
+    tryCatch(class(rho_read(capability, "f"))[[1]], error = function(cnd) class(cnd)[[1]]),
+    silent = TRUE
+  )
+  expect_identical(parallel::mccollect(job)[[1]], "rhocap_error_forked")
+  expect_outcome(rho_read(capability, "f"), RhoText)
+})
+
+test_that("roots are checked when the capability is made", {
+  tree <- new_tree()
+  cases <- list(
+    list(quote(rho_host_capability(read = NULL, cwd = tree$root)), "type"),
+    list(quote(rho_host_capability(read = tree$root)), "missing"),
+    list(quote(rho_host_capability(read = NA, cwd = tree$root)), "type"),
+    list(quote(rho_host_capability(read = NA_character_, cwd = tree$root)), "value"),
+    list(quote(rho_host_capability(read = "relative", cwd = tree$root)), "root"),
+    list(quote(rho_host_capability(read = "/does/not/exist", cwd = tree$root)), "root"),
+    list(quote(rho_host_capability(read = file.path(tree$root, "f"), cwd = tree$root)), "root"),
+    list(quote(rho_host_capability(read = paste0(tree$root, "/../ROOT"), cwd = tree$root)), "root"),
+    list(quote(rho_host_capability(read = "", cwd = tree$root)), "root"),
+    list(quote(rho_host_capability(cwd = "/does/not/exist")), "cwd"),
+    list(quote(rho_host_capability(write = R.home(), cwd = tree$root)), "reserved"),
+    list(quote(rho_host_capability(write = .libPaths()[[1]], cwd = tree$root)), "reserved"),
+    list(quote(rho_host_capability(cwd = tree$root, limits = list())), "type"),
+    list(quote(rho_host_capability(cwd = tree$root, process = "none")), "type"),
+    list(quote(rho_host_capability(cwd = tree$root, environment = list())), "type")
+  )
+  for (case in cases) {
+    cnd <- tryCatch(eval(case[[1]]), error = identity)
+    expect_s3_class(cnd, paste0("rhocap_error_", case[[2]]))
+  }
+})
+
+test_that("character() allows nothing", {
+  tree <- new_tree()
+  capability <- rho_host_capability(cwd = tree$root)
+  expect_identical(capability@read, character())
+  expect_outcome(rho_read(capability, "f"), RhoDenied, "NotUnderRoot")
+  expect_outcome(rho_write(capability, "f", "x"), RhoDenied, "NotUnderRoot")
+  expect_length(rho_capability_tools(capability), 0)
+})
+
+test_that("policies that cannot be enforced are refused with the call that works", {
+  tree <- new_tree()
+  cnd <- tryCatch(rho_project_capability(tree$root), error = identity)
+  expect_s3_class(cnd, "rhocap_error_not_enforceable")
+  expect_match(conditionMessage(cnd), cnd$calls[[1]], fixed = TRUE)
+  for (call in cnd$calls) {
+    expect_true(S7::S7_inherits(eval(parse(text = call)), RhoHostCapability))
+  }
+  refused <- list(
+    quote(tree_capability(tree, process = rho_process_confined())),
+    quote(tree_capability(tree, placement = rho_placement_mirai())),
+    quote(tree_capability(tree, process = rho_process_unrestricted()))
+  )
+  for (call in refused) {
+    cnd <- tryCatch(eval(call), error = identity)
+    expect_s3_class(cnd, "rhocap_error_not_enforceable")
+    expect_true(S7::S7_inherits(eval(parse(text = cnd$calls[[1]])), RhoHostCapability))
+  }
+  unrestricted <- tree_capability(
+    tree,
+    process = rho_process_unrestricted(),
+    network = rho_network_host()
+  )
+  expect_true(S7::S7_inherits(unrestricted@process, RhoProcessUnrestricted))
+})
+
+test_that("a project capability reads and writes below its path, and reads R's libraries", {
+  tree <- new_tree()
+  capability <- rho_project_capability(tree$root, process = rho_process_none())
+  expect_identical(capability@write, tree$root)
+  expect_identical(capability@cwd, tree$root)
+  expect_true(normalizePath(R.home()) %in% capability@roots$path)
+  description <- system.file("DESCRIPTION", package = "stats")
+  expect_outcome(rho_read(capability, description), RhoText)
+  expect_error(rho_project_capability(tree$root, cwd = "/"), class = "rhocap_error_value")
+  expect_error(rho_project_capability(tree$root, "x"), class = "rhocap_error_value")
+  expect_error(rho_project_capability(), class = "rhocap_error_missing")
+  # A relative path is resolved once, now.
+  old <- setwd(tree$base)
+  on.exit(setwd(old))
+  relative <- rho_project_capability("ROOT", process = rho_process_none())
+  expect_identical(relative@write, tree$root)
+  expect_identical(relative@digest, capability@digest)
+})
+
+test_that("the digest is the same for the same capability, in any order and session", {
+  tree <- new_tree()
+  one <- rho_host_capability(
+    read = c(tree$root, tree$outside),
+    cwd = tree$root,
+    environment = rho_environment(A = "1", B = "2")
+  )
+  two <- rho_host_capability(
+    read = c(tree$outside, tree$root),
+    cwd = tree$root,
+    environment = rho_environment(B = "2", A = "1")
+  )
+  expect_identical(one@digest, two@digest)
+  expect_false(identical(one@id, two@id))
+  other <- rho_host_capability(
+    read = c(tree$root, tree$outside),
+    cwd = tree$root,
+    environment = rho_environment(A = "1", B = "3")
+  )
+  expect_false(identical(one@digest, other@digest))
+  elsewhere <- in_child(
+    function(root, outside) {
+      rho_host_capability(
+        read = c(root, outside),
+        cwd = root,
+        environment = rho_environment(A = "1", B = "2")
+      )@digest
+    },
+    list(tree$root, tree$outside)
+  )
+  expect_identical(elsewhere, one@digest)
+})
+
+test_that("an inherited value is not in the digest", {
+  tree <- new_tree()
+  digest_with <- function(value) {
+    Sys.setenv(RHOCAP_TEST_VALUE = value)
+    on.exit(Sys.unsetenv("RHOCAP_TEST_VALUE"))
+    environment <- rho_environment(RHOCAP_TEST_VALUE = rho_env_inherit())
+    tree_capability(tree, environment = environment)@digest
+  }
+  expect_identical(digest_with("one"), digest_with("two"))
+})
+
+test_that("narrowing takes away and never adds", {
+  tree <- new_tree()
+  capability <- rho_host_capability(
+    read = tree$outside,
+    write = tree$root,
+    cwd = tree$root,
+    environment = rho_environment(A = "1", B = "2")
+  )
+  smaller <- rho_narrow(
+    capability,
+    read = character(),
+    write = file.path(tree$root, "a"),
+    environment = "A",
+    deny = "b/",
+    limits = rho_limits(read_bytes = 100)
+  )
+  expect_identical(smaller@write, file.path(tree$root, "a"))
+  expect_identical(smaller@limits@read_bytes, 100)
+  expect_true("b/" %in% smaller@deny)
+  expect_false("B" %in% smaller@environment$name)
+  expect_outcome(rho_read(smaller, "f"), RhoDenied, "NotUnderRoot")
+  expect_outcome(rho_read(smaller, file.path(tree$root, "a/b/c/f")), RhoDenied, "CarveOut")
+  readable <- rho_narrow(capability, write = character())
+  expect_outcome(rho_read(readable, "f"), RhoText)
+  expect_outcome(rho_write(readable, "f", "x"), RhoDenied, "NotWritable")
+  wider <- list(
+    quote(rho_narrow(capability, read = "/")),
+    quote(rho_narrow(capability, write = tree$outside)),
+    quote(rho_narrow(capability, write = tree$base)),
+    quote(rho_narrow(capability, process = rho_process_unrestricted())),
+    quote(rho_narrow(capability, environment = "NOT_THERE")),
+    quote(rho_narrow(capability, limits = rho_limits(read_bytes = 2^30))),
+    quote(rho_narrow(capability, limits = rho_limits(mounts = TRUE))),
+    quote(rho_narrow(smaller, write = tree$root))
+  )
+  for (call in wider) {
+    expect_error(eval(call), class = "rhocap_error_wider")
+  }
+  expect_error(rho_narrow(capability, "x"), class = "rhocap_error_value")
+  expect_error(rho_narrow(capability, colour = "x"), class = "rhocap_error_value")
+  expect_error(rho_narrow(capability, read = NULL), class = "rhocap_error_type")
+})
+
+test_that("a library below a write root becomes a printed carve-out", {
+  tree <- new_tree()
+  library <- file.path(tree$root, "renv", "library")
+  dir.create(library, recursive = TRUE)
+  old <- .libPaths()
+  on.exit(.libPaths(old))
+  .libPaths(c(library, old))
+  capability <- tree_capability(tree)
+  expect_match(paste(format(capability), collapse = " "), "a library of .libPaths()", fixed = TRUE)
+  expect_outcome(rho_write(capability, "renv/library/x", "x"), RhoDenied, "CarveOut")
+  expect_error(
+    rho_host_capability(write = library, cwd = tree$root),
+    class = "rhocap_error_reserved"
+  )
+})
+
+test_that("the working directory, environment and options do not matter later", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  old <- setwd(tree$outside)
+  on.exit(setwd(old))
+  home <- Sys.getenv("HOME")
+  Sys.setenv(HOME = tree$outside)
+  on.exit(Sys.setenv(HOME = home), add = TRUE)
+  expect_outcome(rho_read(capability, "secret"), RhoFailed, "NotFound")
+  expect_outcome(rho_read(capability, "~/secret"), RhoFailed, "NotFound")
+  expect_identical(rho_read(capability, "f")@text, "IN")
+})
+
+test_that("the carve-out defaults are what the documentation says", {
+  expect_true(all(c(".Renviron", ".env", ".netrc", ".ssh/", "id_rsa") %in% rho_deny_defaults()))
+  expect_true(".Rprofile" %in% rho_protect_defaults())
+})

@@ -1,0 +1,85 @@
+test_that("each kind of bad path is a classed condition that says what to do", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  cases <- list(
+    list(quote(rho_read(capability)), "missing", "was not given"),
+    list(quote(rho_read(capability, NULL)), "type", "not NULL"),
+    list(quote(rho_read(capability, NA)), "type", "not NA"),
+    list(quote(rho_read(capability, NA_character_)), "value", "is NA"),
+    list(quote(rho_read(capability, character())), "type", "not 0"),
+    list(quote(rho_read(capability, c("f", "a"))), "type", "Call the verb once for each path"),
+    list(quote(rho_read(capability, 1)), "type", "not a double value"),
+    list(quote(rho_read(capability, list("f"))), "type", "class \"list\""),
+    list(quote(rho_read(capability, identity)), "type", "class \"function\""),
+    list(quote(rho_read(capability, "f", lines = "a")), "type", "c\\(first, last\\)"),
+    list(quote(rho_read(capability, "f", lines = c(3, 1))), "value", "c\\(first, last\\)"),
+    list(quote(rho_read(capability, "f", lines = 0)), "value", "counted from 1"),
+    list(quote(rho_read(capability, "f", limit = -1)), "value", "between 0"),
+    list(quote(rho_write(capability, "f", c("a", "b"))), "type", "paste\\(lines"),
+    list(quote(rho_write(capability, "f", "a", append = NA)), "type", "TRUE or FALSE"),
+    list(quote(rho_edit(capability, "f", "", "x")), "value", "is empty"),
+    list(quote(rho_edit(capability, "f", "I", "x", count = 0)), "value", "between 1"),
+    list(quote(rho_admit(capability, "f", access = "execute")), "value", "\"read\", \"write\""),
+    list(quote(rho_read("capability", "f")), "type", "rho_host_capability"),
+    list(quote(rho_read(path = "f")), "missing", "`capability` was not given")
+  )
+  for (case in cases) {
+    cnd <- tryCatch(eval(case[[1]]), error = identity)
+    expect_s3_class(
+      cnd,
+      c(paste0("rhocap_error_", case[[2]]), "rhocap_error", "error"),
+      exact = FALSE
+    )
+    expect_match(conditionMessage(cnd), case[[3]])
+    expect_null(conditionCall(cnd))
+  }
+})
+
+test_that("a condition never shows what was given", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  cnd <- tryCatch(rho_read(capability, c("sk-secret-1", "sk-secret-2")), error = identity)
+  expect_no_match(paste(conditionMessage(cnd), collapse = " "), "sk-secret")
+  cnd <- tryCatch(rho_read("sk-secret-1", "f"), error = identity)
+  expect_no_match(conditionMessage(cnd), "sk-secret")
+})
+
+test_that("a format directive or NUL in a message reaches R as text", {
+  cnd <- tryCatch(
+    check_boundary(list(rhocap_misuse = "type", message = "100 %s %n", fields = list(a = "b"))),
+    error = identity
+  )
+  expect_identical(conditionMessage(cnd), "100 %s %n")
+  expect_identical(cnd$a, "b")
+  tree <- new_tree()
+  denied <- rho_read(tree_capability(tree), "/%s%s%n")
+  expect_match(denied@message, "/%s%s%n", fixed = TRUE)
+})
+
+test_that("strings are converted once, or refused", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "caf\u00e9"), "IN")
+  latin1 <- iconv("caf\u00e9", "UTF-8", "latin1")
+  expect_identical(Encoding(latin1), "latin1")
+  expect_outcome(rho_read(capability, latin1), RhoText)
+  invalid <- "caf\xe9"
+  expect_error(rho_read(capability, invalid), class = "rhocap_error_encoding")
+  marked <- invalid
+  Encoding(marked) <- "bytes"
+  expect_error(rho_read(capability, marked), class = "rhocap_error_encoding")
+  expect_error(rho_write(capability, "f", invalid), class = "rhocap_error_encoding")
+  expect_error(
+    rho_host_capability(cwd = tree$root, deny = invalid),
+    class = "rhocap_error_encoding"
+  )
+  # The bytes themselves are a name.
+  put(paste0(tree$root, "/", rawToChar(as.raw(c(0x63, 0xe9)))), "RAW")
+  expect_identical(rho_read(capability, as.raw(c(0x63, 0xe9)))@text, "RAW")
+})
+
+test_that("a defect in the core becomes a condition", {
+  expect_error(check_boundary(core_json_value(1)), class = "rhocap_error_type")
+  expect_error(check_boundary(core_capability_new(list(1))), class = "rhocap_error_type")
+  expect_error(check_boundary(core_capability_new(list(read = "/"))), class = "rhocap_error_missing")
+})

@@ -1,0 +1,53 @@
+test_that("an exact text is replaced as often as it must occur", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "code.R"), "x <- 1\ny <- 1\n")
+  edited <- rho_edit(capability, "code.R", old = "x <- 1", new = "x <- 2")
+  expect_outcome(edited, RhoEdited)
+  expect_identical(edited@replaced, 1)
+  expect_identical(rho_read(capability, "code.R")@text, "x <- 2\ny <- 1\n")
+  expect_identical(edited@version, rho_read(capability, "code.R")@version)
+  expect_match(edited@diff, "-x <- 1\n+x <- 2\n y <- 1\n", fixed = TRUE)
+})
+
+test_that("another count changes nothing", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "text"), "a b a")
+  before <- snapshot_tree(tree$base)
+  wrong <- rho_edit(capability, "text", "a", "c")
+  expect_outcome(wrong, RhoFailed, "CountMismatch")
+  expect_identical(wrong@facts$found, 2)
+  expect_outcome(rho_edit(capability, "text", "z", "c"), RhoFailed, "CountMismatch")
+  expect_identical(snapshot_tree(tree$base), before)
+  expect_outcome(rho_edit(capability, "text", "a", "c", count = 2), RhoEdited)
+  expect_identical(rho_read(capability, "text")@text, "c b c")
+})
+
+test_that("the old text is no pattern", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "text"), "a.c abc \\1 $x")
+  rho_edit(capability, "text", "a.c", "[.]")
+  rho_edit(capability, "text", "\\1", "\\2")
+  rho_edit(capability, "text", "$x", "$y")
+  expect_identical(rho_read(capability, "text")@text, "[.] abc \\2 $y")
+})
+
+test_that("expected guards an edit too", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  read <- rho_read(capability, "f")
+  put(file.path(tree$root, "f"), "INNER")
+  lost <- rho_edit(capability, "f", "IN", "OUT", expected = read)
+  expect_outcome(lost, RhoFailed, "LostUpdate")
+  expect_outcome(rho_edit(capability, "nope", "IN", "OUT"), RhoFailed, "NotFound")
+})
+
+test_that("print shows the difference", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  shown <- format(rho_edit(capability, "f", "IN", "NEW"))
+  expect_identical(shown[[1]], "<RhoEdited> f (1 place replaced, 3 bytes now)")
+  expect_true("  +NEW" %in% shown)
+})

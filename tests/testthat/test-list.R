@@ -1,0 +1,57 @@
+test_that("a directory is listed with what is special about its entries", {
+  tree <- new_tree()
+  file.symlink("/etc", file.path(tree$root, "link"))
+  put(file.path(tree$root, ".env"), "KEY=1")
+  put(file.path(tree$root, ".Rprofile"), "")
+  capability <- tree_capability(tree)
+  listing <- rho_list(capability)
+  expect_outcome(listing, RhoListing)
+  entries <- listing@entries
+  expect_identical(entries$path, c(".Rprofile", ".env", "a", "f", "link"))
+  expect_identical(entries$kind, c("file", "file", "directory", "file", "symlink"))
+  expect_identical(entries$carve_out, c("protect", "deny", NA, NA, NA))
+  expect_identical(entries$bytes[[4]], 2)
+  expect_s3_class(entries$modified, "POSIXct")
+  expect_false(any(entries$mount))
+  shown <- format(listing)
+  expect_true("     a/" %in% shown)
+  expect_true(any(grepl(".env (denied)", shown, fixed = TRUE)))
+  expect_true(any(grepl("link (symlink)", shown, fixed = TRUE)))
+})
+
+test_that("a recursive listing never follows links", {
+  tree <- new_tree()
+  file.symlink(tree$outside, file.path(tree$root, "a", "out"))
+  capability <- tree_capability(tree)
+  entries <- rho_list(capability, recursive = TRUE)@entries
+  expect_identical(entries$path, c("a", "a/b", "a/b/c", "a/b/c/f", "a/out", "f"))
+  expect_outcome(rho_list(capability, "a/out"), RhoDenied, "Escape")
+})
+
+test_that("names that are no UTF-8 are shown escaped and kept as bytes", {
+  tree <- new_tree()
+  name <- as.raw(c(0x78, 0xff))
+  put(paste0(tree$root, "/", rawToChar(name)), "RAW")
+  capability <- tree_capability(tree)
+  entries <- rho_list(capability)@entries
+  row <- which(!vapply(entries$raw, is.null, NA))
+  expect_identical(entries$raw[[row]], name)
+  expect_identical(entries$path[[row]], "x\\xff")
+  expect_identical(rho_read(capability, entries$raw[[row]])@text, "RAW")
+  expect_true(any(grepl("x\\xff", format(rho_list(capability)), fixed = TRUE)))
+})
+
+test_that("an empty and a long listing", {
+  tree <- new_tree()
+  dir.create(file.path(tree$root, "empty"))
+  capability <- tree_capability(tree, limits = rho_limits(entries = 50))
+  empty <- rho_list(capability, "empty")
+  expect_identical(nrow(empty@entries), 0L)
+  expect_identical(format(empty), "<RhoListing> empty (0 entries)")
+  dir.create(file.path(tree$root, "many"))
+  file.create(file.path(tree$root, "many", sprintf("n%03d", 1:60)))
+  many <- rho_list(capability, "many")
+  expect_true(many@truncated)
+  expect_identical(nrow(many@entries), 50L)
+  expect_match(format(many)[[1]], "cut at the capability's limit")
+})

@@ -1,0 +1,42 @@
+test_that("moving renames, and replaces only when asked to", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  moved <- rho_move(capability, "f", "g")
+  expect_outcome(moved, RhoMoved)
+  expect_identical(c(moved@from, moved@to), c("f", "g"))
+  expect_false(moved@replaced)
+  put(file.path(tree$root, "h"), "H")
+  expect_outcome(rho_move(capability, "g", "h"), RhoFailed, "AlreadyExists")
+  expect_identical(rho_read(capability, "h")@text, "H")
+  replaced <- rho_move(capability, "g", "h", overwrite = TRUE)
+  expect_true(replaced@replaced)
+  expect_identical(rho_read(capability, "h")@text, "IN")
+  expect_match(format(replaced), "replaced what was there")
+  expect_outcome(rho_move(capability, "nope", "x"), RhoFailed, "NotFound")
+})
+
+test_that("neither side leaves the roots, and a link is moved itself", {
+  tree <- new_tree()
+  file.symlink(file.path(tree$outside, "secret"), file.path(tree$root, "out"))
+  capability <- tree_capability(tree)
+  before <- snapshot_tree(tree$base)
+  expect_outcome(rho_move(capability, "f", "../x"), RhoDenied, "Escape")
+  expect_outcome(rho_move(capability, "../ROOT-evil/secret", "x"), RhoDenied, "Escape")
+  expect_outcome(rho_move(capability, ".", "x"), RhoRefusal)
+  expect_identical(snapshot_tree(tree$base), before)
+  expect_outcome(rho_move(capability, "out", "renamed"), RhoMoved)
+  expect_identical(
+    Sys.readlink(file.path(tree$root, "renamed")),
+    file.path(tree$outside, "secret")
+  )
+  expect_identical(snapshot_tree(tree$outside), before_outside <- snapshot_tree(tree$outside))
+  expect_identical(rawToChar(before_outside$secret$bytes), "OUT")
+})
+
+test_that("a move by an admission works on what was admitted", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  admitted <- rho_admit(capability, "f", "read")
+  expect_outcome(rho_move(capability, admitted, "g"), RhoRefusal)
+  expect_true(file.exists(file.path(tree$root, "f")))
+})

@@ -1,0 +1,63 @@
+test_that("policies print in plain words", {
+  expect_identical(format(rho_process_none()), "Processes: none: bash answers with a denial")
+  expect_identical(
+    format(rho_process_unrestricted()),
+    paste(
+      "Processes: unrestricted.",
+      "Unrestricted bash has the full authority of the R process's user."
+    )
+  )
+  expect_match(format(rho_process_confined()), "kernel enforces")
+  expect_match(format(rho_network_none()), "none for commands")
+  expect_match(format(rho_network_host()), "without limits")
+  expect_match(format(rho_placement_local()), "contains nothing")
+  expect_match(format(rho_placement_mirai()), "default profile")
+  expect_match(format(rho_placement_mirai("a\nb")), "a\\nb", fixed = TRUE)
+  expect_output(print(rho_limits()), "256 MiB")
+})
+
+test_that("policies are values of their classes", {
+  expect_true(S7::S7_inherits(rho_process_none(), RhoProcessPolicy))
+  expect_true(S7::S7_inherits(rho_process_confined(), RhoProcessConfined))
+  expect_true(S7::S7_inherits(rho_network_host(), RhoNetworkPolicy))
+  expect_true(S7::S7_inherits(rho_placement_mirai("x"), RhoPlacement))
+  expect_identical(rho_placement_mirai("x")@compute, "x")
+  expect_identical(rho_process_none(), rho_process_none())
+})
+
+test_that("limits are checked", {
+  limits <- rho_limits(timeout = 0.5, read_bytes = 10, symlinks = FALSE)
+  expect_identical(limits@timeout, 0.5)
+  expect_identical(limits@read_bytes, 10)
+  expect_false(limits@symlinks)
+  cases <- list(
+    quote(rho_limits(timeout = 0)),
+    quote(rho_limits(timeout = Inf)),
+    quote(rho_limits(timeout = NA)),
+    quote(rho_limits(grace = -1)),
+    quote(rho_limits(read_bytes = 2^31)),
+    quote(rho_limits(read_bytes = 1.5)),
+    quote(rho_limits(read_bytes = "1")),
+    quote(rho_limits(symlinks = 1)),
+    quote(rho_limits(shell = "")),
+    quote(rho_limits(processes = 10)),
+    quote(rho_placement_mirai(1)),
+    quote(rho_placement_mirai(""))
+  )
+  for (case in cases) {
+    expect_error(eval(case), class = "rhocap_error")
+  }
+  # A shell that is no absolute path is found when the capability is made.
+  tree <- new_tree()
+  expect_error(
+    tree_capability(tree, limits = rho_limits(shell = "bash")),
+    class = "rhocap_error_limit"
+  )
+})
+
+test_that("sizes are told in words", {
+  expect_identical(
+    vapply(c(0, 1, 1023, 1024, 1536, 2^20, 2^31 - 1, 2^53), bytes_words, ""),
+    c("0 bytes", "1 byte", "1023 bytes", "1 KiB", "1.5 KiB", "1 MiB", "2 GiB", "8 PiB")
+  )
+})
