@@ -2,7 +2,10 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{fchmod, fchown, fgetxattr, flistxattr, fsetxattr, Gid, Mode, Uid, XattrFlags};
+use rustix::fs::{
+    fchmod, fchown, fgetxattr, fgetxattr_query, flistxattr, flistxattr_query, fremovexattr, fsetxattr, Gid, Mode, Uid,
+    XattrFlags,
+};
 use rustix::io::Errno;
 
 use crate::facts::{self, Facts};
@@ -11,6 +14,10 @@ use crate::outcome::{Code, Refusal};
 /// Attributes that new content must not carry: a file capability is authority given to the old
 /// bytes, as a set-user-id bit is.
 const NOT_CARRIED: &[&str] = &["security.capability", "security.ima", "security.evm"];
+
+/// The access list. A directory may give one to each new file, and so to one that takes the place of a
+/// file that had none: others could read it then.
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 /// Gives the new file the owner, mode and extended attributes of the old one. The set-user-id,
 /// set-group-id and sticky bits are not carried onto new content.
@@ -41,6 +48,12 @@ fn copy_extended(old: std::os::fd::BorrowedFd<'_>, new: std::os::fd::BorrowedFd<
         Err(_) => return vec!["extended attributes".to_owned()],
     };
     let mut lost = Vec::new();
+    if !names.split(|byte| *byte == 0).any(|name| name == ACCESS_LIST) {
+        match fremovexattr(new, ACCESS_LIST) {
+            Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => {}
+            Err(_) => lost.push(String::from_utf8_lossy(ACCESS_LIST).into_owned()),
+        }
+    }
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let shown = String::from_utf8_lossy(name).into_owned();
         if NOT_CARRIED.contains(&shown.as_str()) {
@@ -56,8 +69,8 @@ fn copy_extended(old: std::os::fd::BorrowedFd<'_>, new: std::os::fd::BorrowedFd<
 }
 
 fn list(file: std::os::fd::BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
-    // Most files have none: one call with no room tells.
-    let needed = flistxattr(file, &mut [0_u8; 0])?;
+    // Most files have none: one call tells.
+    let needed = flistxattr_query(file)?;
     if needed == 0 {
         return Ok(Vec::new());
     }
@@ -68,7 +81,10 @@ fn list(file: std::os::fd::BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
 }
 
 fn value(file: std::os::fd::BorrowedFd<'_>, name: &[u8]) -> Result<Vec<u8>, Errno> {
-    let needed = fgetxattr(file, name, &mut [0_u8; 0])?;
+    let needed = fgetxattr_query(file, name)?;
+    if needed == 0 {
+        return Ok(Vec::new());
+    }
     let mut value = vec![0_u8; needed];
     let found = fgetxattr(file, name, &mut value)?;
     value.truncate(found);
