@@ -68,7 +68,9 @@ pub fn open_old(entry: &Entry) -> Result<Option<OwnedFd>, Refusal> {
         Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Err(Code::Contended.into()),
         Err(errno) => return Err(errno.into()),
     };
-    if facts::of_handle(&old)?.identity != admitted.identity {
+    // Another kind under the same number: the file is gone and its inode was used again.
+    let found = facts::of_handle(&old)?;
+    if found.identity != admitted.identity || found.kind != admitted.kind {
         return Err(Code::Contended.into());
     }
     Ok(Some(old))
@@ -265,7 +267,8 @@ struct Replaced<'a> {
 impl Replaced<'_> {
     /// Whether the entry is the object that was admitted.
     fn is_admitted(&self, parent: &OwnedFd, entry: &[u8]) -> bool {
-        facts::of_entry(parent, entry).is_ok_and(|found| found.identity == self.admitted.identity)
+        facts::of_entry(parent, entry)
+            .is_ok_and(|found| found.identity == self.admitted.identity && found.kind == self.admitted.kind)
     }
 
     /// Whether the old content is still the one that the new content was made from.
