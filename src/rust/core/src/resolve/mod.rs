@@ -11,6 +11,7 @@ pub mod walk;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use rustix::fs::{openat, Mode, OFlags};
 use serde::Serialize;
 
 use crate::capability::Capability;
@@ -328,8 +329,12 @@ impl Judge<'_> {
         parent: std::os::fd::BorrowedFd<'_>,
         directory: bool,
     ) -> Result<(), Refused> {
-        if let Some(found) = found {
-            self.mount(root, found.mount, parent)?;
+        if let Some(found) = found.filter(|found| found.mount != root.facts.mount) {
+            // One file may be bound from a kernel file system into an ordinary directory.
+            let name = names.rsplit(|byte| *byte == b'/').next().unwrap_or(names);
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let handle = openat(parent, name, flags, Mode::empty()).map_err(|errno| self.refuse(errno))?;
+            self.mount(root, found.mount, handle)?;
         }
         self.access(root)?;
         let leaf = match found.map(|found| found.kind) {

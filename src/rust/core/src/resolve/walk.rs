@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::{locate_absolute, Found, Judge, Object, Refused, Resolver, Start, Want, MOST_LINKS};
 use crate::capability::{most_specific, Capability};
 use crate::carve_out::{Effect, Leaf};
-use crate::facts::{self, Facts, Kind};
+use crate::facts::{self, Kind};
 use crate::outcome::{Code, Refusal};
 use crate::path::{self, Component, Name};
 use crate::root::Root;
@@ -378,18 +378,8 @@ impl Walk<'_> {
             }
         }
         let names = self.relative(&[name]);
-        self.parent_mount(&found)?;
         self.judge.file(self.root(), &names, &found, &handle, self.directory)?;
         Ok(Some(self.found(names, Object::File { handle, facts: found })))
-    }
-
-    /// A file on the root's mount can lie in a directory behind another mount only by a mount of the
-    /// file itself; a file on another mount is judged by its own.
-    fn parent_mount(&self, found: &Facts) -> Result<(), Refused> {
-        if found.mount == self.root().facts.mount {
-            return Ok(());
-        }
-        self.judge.mount(self.root(), found.mount, &self.last().handle)
     }
 
     fn arrive_at_entry(&mut self, name: &[u8]) -> Result<Option<Found>, Refused> {
