@@ -350,7 +350,14 @@ impl<'a> Work<'a> {
             } => {
                 work.request = json!({"path": target.shown(), "append": append, "create_parents": create_parents});
                 work.expects(expected.as_ref());
+                let link = matches!(expected, Some(Expected::Absent))
+                    .then(|| work.link_at(&target, using))
+                    .flatten();
                 work.take(target, Want::Entry { create_parents }, using);
+                if link.is_some() {
+                    (work.found, work.resolved, work.resolver) = (None, None, link);
+                    work.refused = Some(Code::AlreadyExists.into());
+                }
                 work.plan = Plan::Write {
                     content,
                     append,
@@ -464,6 +471,15 @@ impl<'a> Work<'a> {
                 self.refused = Some(refused);
             }
         }
+    }
+
+    /// What found that a link stands at a path. Where a file is expected to be absent even a link to
+    /// nothing is one too many, as for `O_EXCL`.
+    fn link_at(&self, target: &Target, using: Use) -> Option<Resolver> {
+        let Target::Path(path) = target else { return None };
+        let found = admit(&self.capability, path, Want::Name, using).ok()?;
+        let facts = admission::facts(&found.object)?;
+        (facts.kind == crate::facts::Kind::Symlink).then(|| admission::resolver(&found))
     }
 
     /// The same work with no borrowed content, for another thread.
@@ -674,7 +690,15 @@ impl<'a> Work<'a> {
             outcome: decided.map_or("ok", Decision::as_str),
             code: refusal.map(|refusal| refusal.code.as_str()),
             message: refusal.map(|refusal| refusal.message.as_str()),
-            stage: refusal.map(|_| if admitted { "effect" } else { "admit" }),
+            // What the capability denies was never begun, also where that is known late: of what lies in a
+            // directory that is to be moved, or of a file's size.
+            stage: refusal.map(|refusal| {
+                if admitted && refusal.code.decision() == Decision::Failed {
+                    "effect"
+                } else {
+                    "admit"
+                }
+            }),
             effect: report.extent.as_str(),
             rule,
             enforced_by: EnforcedBy {
