@@ -1,0 +1,170 @@
+# rhocap's tools in the real agent runtime: Rscript tests/rho/check.R path-to-the-sources-of-Rho
+#
+# Needs R >= 4.4, rhocap, and what Rho itself needs. Installs Rho's packages from the given sources into
+# a library of its own, lets agents with a scripted provider work under the JSONL journal, and checks
+# what they did. Any mismatch ends it with an error.
+
+rho <- commandArgs(trailingOnly = TRUE)
+if (length(rho) != 1L || !dir.exists(file.path(rho, "packages", "rho.coding"))) {
+  stop("Give the folder of Rho's sources, the one that holds packages/rho.coding.", call. = FALSE)
+}
+if (getRversion() < "4.4.0") {
+  stop("Rho needs R >= 4.4.0; this is ", getRversion(), ".", call. = FALSE)
+}
+if (!requireNamespace("rhocap", quietly = TRUE)) {
+  stop("Install rhocap first: make install", call. = FALSE)
+}
+
+library_dir <- tempfile("rho-library-")
+dir.create(library_dir)
+.libPaths(c(library_dir, .libPaths()))
+for (package in c("rho.async", "rho.http", "rho.ai", "rho.agent", "rho.compute", "rho.testkit", "rho.coding")) {
+  source <- file.path(rho, "packages", package)
+  if (dir.exists(source)) {
+    utils::install.packages(source, lib = library_dir, repos = NULL, type = "source", quiet = TRUE)
+  }
+}
+
+passed <- 0L
+expect <- function(what, ok) {
+  if (!isTRUE(ok)) {
+    stop("Not so: ", what, call. = FALSE)
+  }
+  passed <<- passed + 1L
+  cat("ok", passed, "-", what, "\n")
+}
+
+suppressPackageStartupMessages({
+  library(rho.async)
+  library(rho.ai)
+  library(rho.agent)
+  library(rhocap)
+})
+
+# rho.coding attached after us has the same names; we must say so.
+warned <- tryCatch(
+  {
+    library(rho.coding)
+    NULL
+  },
+  rhocap_warning_masked = identity
+)
+expect("attaching rho.coding after rhocap warns", inherits(warned, "rhocap_warning_masked"))
+expect(
+  "the warning names the functions",
+  all(c("rho_tool_bash", "rho_tool_read", "rho_tool_write") %in% warned$functions)
+)
+suppressWarnings(library(rho.coding))
+
+# A provider that says its messages one after the other.
+ScriptedProvider <- S7::new_class("ScriptedProvider", properties = list(state = S7::class_environment))
+scripted <- function(...) {
+  state <- new.env(parent = emptyenv())
+  state$messages <- list(...)
+  state$index <- 0L
+  ScriptedProvider(state = state)
+}
+S7::method(rho_stream, list(ScriptedProvider, Model, Context)) <- function(
+  provider,
+  model,
+  context,
+  options = list(),
+  ...
+) {
+  provider@state$index <- provider@state$index + 1L
+  rho_list_stream(rho_faux_message_events(provider@state$messages[[provider@state$index]]))
+}
+calls <- function(...) {
+  rho_assistant_message(content = list(...), model = "faux", stop_reason = "toolUse")
+}
+says <- function(text) rho_assistant_message(content = list(rho_text(text)), model = "faux")
+
+project <- tempfile("project-")
+dir.create(project)
+project <- normalizePath(project)
+outside <- tempfile("outside-")
+writeLines("OUT", outside)
+writeLines("SECRET=1", file.path(project, ".env"))
+cat("hello from the file\n", file = file.path(project, "a.txt"))
+
+capability <- rhocap::rho_project_capability(project, process = rhocap::rho_process_none())
+tools <- unname(rhocap::rho_capability_tools(capability))
+expect("tools are ToolSpec values", all(vapply(tools, S7::S7_inherits, NA, class = rho.ai::ToolSpec)))
+exclusive <- vapply(tools, function(tool) S7::S7_inherits(tool@overlap, ToolRequiresExclusiveExecution), NA)
+names(exclusive) <- vapply(tools, function(tool) tool@name, "")
+expect(
+  "write, edit, move and remove run alone; read and list need not",
+  identical(names(which(exclusive)), setdiff(names(exclusive), c("read", "list")))
+)
+
+# Same names, labels and required parameters as the tools that they replace.
+for (name in c("read", "write", "bash")) {
+  ours <- getExportedValue("rhocap", paste0("rho_tool_", name))(capability)
+  theirs <- getExportedValue("rho.coding", paste0("rho_tool_", name))()
+  expect(paste(name, "has Rho's name and label"), identical(c(ours@name, ours@label), c(theirs@name, theirs@label)))
+  expect(
+    paste(name, "requires Rho's parameters"),
+    setequal(unlist(ours@parameters$required), unlist(theirs@parameters$required))
+  )
+}
+
+path <- tempfile(fileext = ".jsonl")
+journal <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
+agent <- rho_agent(
+  scripted(
+    calls(ToolCall("c1", "read", list(path = "a.txt"))),
+    calls(ToolCall("c2", "write", list(path = "new/b.txt", text = "written"))),
+    calls(ToolCall("c3", "edit", list(path = "a.txt", old = "hello", new = "goodbye"))),
+    calls(ToolCall("c4", "read", list(path = outside))),
+    calls(ToolCall("c5", "read", list(path = "../escape.txt"))),
+    calls(ToolCall("c6", "read", list(path = ".env"))),
+    calls(ToolCall("c7", "write", list(path = ".git/hooks/pre-commit", text = "#!/bin/sh\n"))),
+    calls(ToolCall("c8", "read", list(path = "missing.txt"))),
+    calls(ToolCall("c9", "read", list(path = "a.txt", extra = TRUE))),
+    calls(ToolCall("c10", "list", list(path = "."))),
+    calls(ToolCall("c11", "move", list(from = "new/b.txt", to = "c.txt"))),
+    calls(ToolCall("c12", "remove", list(path = "new"))),
+    says("done")
+  ),
+  rho_model("faux", "faux"),
+  tools = tools,
+  journal = journal
+)
+before <- nrow(rhocap::rho_receipts())
+run <- rho_await(rho_prompt(agent, "work"), timeout = 60000L)
+expect("the run completes under the JSONL journal", identical(run@status, "completed"))
+results <- Filter(function(message) S7::S7_inherits(message, ToolResultMessage), run@messages)
+expect("every call has its result", length(results) == 12L)
+text_of <- function(message) {
+  paste(vapply(message@content, function(item) item@text, ""), collapse = "")
+}
+texts <- vapply(results, text_of, "")
+expect("read gives the text", identical(texts[[1L]], "hello from the file\n"))
+expect("write answers as Rho's", identical(texts[[2L]], "wrote new/b.txt"))
+expect("edit answers with a difference", grepl("+goodbye from the file", texts[[3L]], fixed = TRUE))
+expect("a missing file is told as Rho's", identical(texts[[8L]], "File not found: missing.txt"))
+expect("nothing of the outside file is told", !any(grepl("OUT", texts, fixed = TRUE)))
+expect("nothing of .env is told", !any(grepl("SECRET", texts, fixed = TRUE)))
+receipts <- tail(rhocap::rho_receipts(), nrow(rhocap::rho_receipts()) - before)
+expect("one receipt a call", nrow(receipts) == 12L)
+expect(
+  "the refusals are what they should be",
+  identical(
+    as.character(receipts$code)[4:9],
+    c("NotUnderRoot", "Escape", "CarveOut", "CarveOut", "NotFound", "InvalidArguments")
+  )
+)
+expect("every receipt is the model's", all(receipts$principal == "model"))
+expect("the file was edited", identical(readLines(file.path(project, "a.txt")), "goodbye from the file"))
+expect("the file was moved", identical(readLines(file.path(project, "c.txt"), warn = FALSE), "written"))
+expect("the directory is gone", !dir.exists(file.path(project, "new")))
+expect("no hook was written", !file.exists(file.path(project, ".git")))
+expect("outside is as it was", identical(readLines(outside), "OUT"))
+
+# The journal took every detail, and gives it back.
+reopened <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
+snapshot <- rho_await(rho_session_snapshot(reopened), timeout = 15000L)
+expect("the journal reads back whole", length(snapshot@entries) == length(run@entries))
+expect("the journal holds no outside text", !any(grepl("OUT\"|SECRET=", readLines(path, warn = FALSE))))
+
+cat(sprintf("check-rho: %d passed with rho.coding %s on R %s\n", passed, packageVersion("rho.coding"), getRversion()))
