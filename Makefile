@@ -53,5 +53,5 @@ bench: packages install
 	bench/run
 
 # With the real packages of Rho, R >= 4.4: make check-rho RHO=path-to-its-sources
-check-rho:
-	tools/check-rho "$(RHO)"
+check-rho: packages install
+	Rscript tests/rho/check.R "$(RHO)"
