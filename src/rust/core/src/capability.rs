@@ -623,7 +623,7 @@ fn reserve(
             )).with("path", shown).with("reserved", &place.what));
         }
         if found.canonical.starts_with(&opened.canonical) {
-            let pattern = carve_out::exact_directory(&found.canonical[opened.canonical.len()..]);
+            let pattern = carve_out::pattern::exact_directory(&found.canonical[opened.canonical.len()..]);
             if !added.iter().any(|(root, known, _)| *root == index && *known == pattern) {
                 added.push((index, pattern, place.what.clone()));
             }

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod host;
 pub mod limits;
 pub mod misuse;
+pub mod open;
 pub mod outcome;
 pub mod path;
 pub mod policy;

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::{attributes, read, Cancel, Context, Extent};
 use crate::facts::{self, Facts, Kind};
 use crate::limits::Limits;
+use crate::open::{DIRECTORY, FILE, NAMES};
 use crate::outcome::{Code, Refusal};
 use crate::version;
 
@@ -62,8 +63,7 @@ pub struct Installed {
 /// `Contended` when another object stands there now, or the error of the system.
 pub fn open_old(entry: &Entry) -> Result<Option<OwnedFd>, Refusal> {
     let Some(admitted) = &entry.facts else { return Ok(None) };
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let old = match openat(&entry.parent, entry.name.as_slice(), flags, Mode::empty()) {
+    let old = match openat(&entry.parent, entry.name.as_slice(), FILE, Mode::empty()) {
         Ok(old) => old,
         Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Err(Code::Contended.into()),
         Err(errno) => return Err(errno.into()),
@@ -421,9 +421,8 @@ impl Directories {
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A link that was put there meanwhile was not admitted.
-        let handle = openat(at, name, flags, Mode::empty()).map_err(|_| Refusal::new(Code::Contended))?;
+        let handle = openat(at, name, DIRECTORY, Mode::empty()).map_err(|_| Refusal::new(Code::Contended))?;
         let (above, here) = (facts::of_handle(at)?, facts::of_handle(&handle)?);
         if here.kind != Kind::Directory || here.mount != above.mount {
             return Err(Code::Contended.into());
@@ -449,8 +448,7 @@ impl Directories {
         std::iter::once(parent)
             .chain(self.made.iter().map(|(at, _)| at.as_ref()))
             .all(|directory| {
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                openat(directory.as_fd(), c".", flags, Mode::empty())
+                openat(directory.as_fd(), c".", NAMES, Mode::empty())
                     .and_then(fsync)
                     .is_ok()
             })

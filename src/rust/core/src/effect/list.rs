@@ -4,12 +4,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{openat, Dir, Mode, OFlags};
+use rustix::fs::{openat, Dir, Mode};
 
 use super::Cancel;
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
+use crate::open::{DIRECTORY, NAMES};
 use crate::outcome::Refusal;
 
 /// How deep a recursive listing goes: each level holds a descriptor.
@@ -103,8 +104,7 @@ impl Place {
 /// The system's.
 pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Refusal> {
     // The admitted handle may only name the place (`O_PATH`); reading needs one of its own.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = openat(directory.as_fd(), c".", flags, Mode::empty())?;
+    let readable = openat(directory.as_fd(), c".", NAMES, Mode::empty())?;
     let mut names = Vec::new();
     for entry in Dir::new(readable)? {
         let entry = entry?;
@@ -185,8 +185,7 @@ impl Lister<'_> {
 
 /// A child directory, if it is still the one that was seen and no kernel file system.
 fn open_child(parent: &OwnedFd, name: &[u8], seen: &Facts) -> Option<Arc<OwnedFd>> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let inner = openat(parent, name, flags, Mode::empty()).ok()?;
+    let inner = openat(parent, name, DIRECTORY, Mode::empty()).ok()?;
     let found = facts::of_handle(&inner).ok()?;
     let same = found.identity == seen.identity && found.mount == seen.mount;
     (same && !facts::is_special_filesystem(&inner).ok()?).then(|| Arc::new(inner))

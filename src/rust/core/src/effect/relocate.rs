@@ -1,6 +1,6 @@
 //! Moving an entry: one rename, between two admitted directories.
 
-use rustix::fs::{openat, renameat, renameat_with, Mode, OFlags, RenameFlags};
+use rustix::fs::{openat, renameat, renameat_with, Mode, RenameFlags};
 use rustix::io::Errno;
 
 use super::install::Entry;
@@ -8,6 +8,7 @@ use super::{list, Cancel, Context, Extent};
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
+use crate::open::DIRECTORY;
 use crate::outcome::{Code, Refusal};
 
 /// One side of a move.
@@ -134,8 +135,7 @@ fn carve_outs(capability: &Capability, root: usize, names: &[u8], leaf: Leaf) ->
 /// A directory takes along what it holds: nothing in it may be carved out, neither where it is nor
 /// where it goes, and no root of ours may lie in it.
 fn inside(capability: &Capability, from: &Side, to: &Side, source: &Facts, cancel: &Cancel) -> Result<(), Refusal> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = openat(&from.entry.parent, from.entry.name.as_slice(), flags, Mode::empty())?;
+    let handle = openat(&from.entry.parent, from.entry.name.as_slice(), DIRECTORY, Mode::empty())?;
     if facts::of_handle(&handle)?.identity != source.identity {
         return Err(Code::Contended.into());
     }

@@ -11,13 +11,14 @@ pub mod walk;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::fs::{openat, Mode, OFlags};
+use rustix::fs::{openat, Mode};
 use serde::Serialize;
 
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Identity, Kind};
 use crate::limits::Limits;
+use crate::open::ENTRY;
 use crate::outcome::{Code, Refusal};
 use crate::path::{Component, Parsed};
 use crate::root::{Root, RootAccess};
@@ -332,8 +333,7 @@ impl Judge<'_> {
         if let Some(found) = found.filter(|found| found.mount != root.facts.mount) {
             // One file may be bound from a kernel file system into an ordinary directory.
             let name = names.rsplit(|byte| *byte == b'/').next().unwrap_or(names);
-            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let handle = openat(parent, name, flags, Mode::empty()).map_err(|errno| self.refuse(errno))?;
+            let handle = openat(parent, name, ENTRY, Mode::empty()).map_err(|errno| self.refuse(errno))?;
             self.mount(root, found.mount, handle)?;
         }
         self.access(root)?;

@@ -15,16 +15,8 @@ pub fn resolve(capability: &Capability, start: &mut Start, want: Want) -> Option
 
     use super::{Judge, Object, Resolver};
     use crate::facts::{self, Kind};
+    use crate::open::{DIRECTORY, FILE};
 
-    const FILE: OFlags = OFlags::RDONLY
-        .union(OFlags::NONBLOCK)
-        .union(OFlags::NOFOLLOW)
-        .union(OFlags::NOCTTY)
-        .union(OFlags::CLOEXEC);
-    const DIRECTORY: OFlags = OFlags::PATH
-        .union(OFlags::DIRECTORY)
-        .union(OFlags::NOFOLLOW)
-        .union(OFlags::CLOEXEC);
     const BENEATH: ResolveFlags = ResolveFlags::BENEATH
         .union(ResolveFlags::NO_SYMLINKS)
         .union(ResolveFlags::NO_MAGICLINKS)

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{openat, readlinkat, Mode, OFlags};
+use rustix::fs::{openat, readlinkat, Mode};
 use rustix::io::Errno;
 use smallvec::SmallVec;
 
@@ -17,19 +17,10 @@ use super::{locate_absolute, Found, Judge, Object, Refused, Resolver, Start, Wan
 use crate::capability::{most_specific, Capability};
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Kind};
+use crate::open::{DIRECTORY, FILE};
 use crate::outcome::{Code, Refusal};
 use crate::path::{self, Component, Name};
 use crate::root::Root;
-
-const DIRECTORY: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-const FILE: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
 
 /// A descriptor of the walk's own, or a root's.
 enum Handle {

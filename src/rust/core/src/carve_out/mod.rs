@@ -1,0 +1,306 @@
+//! Carve-outs: what inside a root is neither readable nor writable (`deny`), or readable only
+//! (`protect`). Patterns are gitignore's, relative to each root.
+//!
+//! Names are matched as a case-insensitive, normalising file system would compare them, because
+//! the same rule must hold on one: `.ENV` is `.env` on macOS and in a casefold directory.
+
+mod filter;
+mod list;
+pub mod pattern;
+
+use std::sync::Arc;
+
+use list::List;
+
+use crate::misuse::Misuse;
+
+/// Denied when the user says nothing: where keys are kept.
+pub const DENY_DEFAULTS: &[&str] = &[
+    ".Renviron",
+    ".env",
+    ".env.*",
+    "!.env.example",
+    "!.env.template",
+    ".netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".ssh/",
+    ".aws/",
+    ".gnupg/",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_*_sk",
+    "*-key.pem",
+    "*.key.pem",
+    "privkey*.pem",
+];
+
+/// Protected when the user says nothing: what runs later, outside the capability. A slash inside a
+/// pattern anchors it, so nested projects need the leading `**/`.
+pub const PROTECT_DEFAULTS: &[&str] = &[
+    ".Rprofile",
+    "**/.git/hooks/",
+    "**/.git/config",
+    "**/.git/info/attributes",
+    "**/.git/modules/**/hooks/",
+    "**/.git/modules/**/config",
+    "**/renv/activate.R",
+    ".vscode/",
+    ".idea/",
+    ".envrc",
+    ".claude/",
+    ".codex/",
+    ".cursor/",
+    ".mcp.json",
+    "**/.github/workflows/",
+    ".positai/",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+];
+
+/// What a pattern does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Neither readable nor writable.
+    Deny,
+    /// Readable, not writable.
+    Protect,
+}
+
+impl Effect {
+    /// The word used in results and receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Protect => "protect",
+        }
+    }
+}
+
+/// What is known of the last name of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaf {
+    /// It is, or would be, a directory.
+    Directory,
+    /// It is, or would be, something else.
+    File,
+    /// Not known: the stricter answer counts.
+    Unknown,
+}
+
+/// Lists of patterns with one effect. With `!` re-including within its own list only, a later list
+/// (added by `rho_narrow()`) cannot open what an earlier one closed.
+struct Lists(Vec<List>);
+
+impl Lists {
+    fn new(lists: &[Vec<String>]) -> Result<Self, Misuse> {
+        lists
+            .iter()
+            .filter(|list| !list.is_empty())
+            .map(|list| List::new(list))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    fn covering(&self, path: &[u8], leaf: Leaf) -> Option<&str> {
+        self.0.iter().find_map(|list| list.covering(path, leaf))
+    }
+
+    fn leading_to(&self, name: &[u8]) -> Option<&str> {
+        self.0.iter().find_map(|list| list.leading_to(name))
+    }
+}
+
+/// The compiled carve-outs of one root or of the roots above it.
+pub struct CarveOuts {
+    deny: Lists,
+    protect: Lists,
+}
+
+impl CarveOuts {
+    /// Compiles lists of patterns. Each list stands for itself.
+    ///
+    /// # Errors
+    /// `pattern` for one that is empty, a comment, or no glob.
+    pub fn new(deny: &[Vec<String>], protect: &[Vec<String>]) -> Result<Arc<Self>, Misuse> {
+        Ok(Arc::new(Self {
+            deny: Lists::new(deny)?,
+            protect: Lists::new(protect)?,
+        }))
+    }
+
+    /// The pattern of several components of which `name` could be one before the last.
+    #[must_use]
+    pub fn leading_to(&self, name: &[u8]) -> Option<&str> {
+        self.deny.leading_to(name).or_else(|| self.protect.leading_to(name))
+    }
+
+    /// The pattern that covers `path`, a path relative to the root without `.` and `..`.
+    #[must_use]
+    pub fn covering(&self, effect: Effect, path: &[u8], leaf: Leaf) -> Option<&str> {
+        let patterns = match effect {
+            Effect::Deny => &self.deny,
+            Effect::Protect => &self.protect,
+        };
+        patterns.covering(path, leaf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn defaults() -> Arc<CarveOuts> {
+        let list = |patterns: &[&str]| vec![patterns.iter().map(ToString::to_string).collect()];
+        CarveOuts::new(&list(DENY_DEFAULTS), &list(PROTECT_DEFAULTS)).unwrap()
+    }
+
+    #[test]
+    fn defaults_cover_their_names_at_any_depth_and_in_any_case() {
+        let rules = defaults();
+        for (path, rule) in [
+            (".env", Some(".env")),
+            ("a/b/.env", Some(".env")),
+            (".ENV", Some(".env")),
+            (".env.local", Some(".env.*")),
+            (".env.example", None),
+            ("a/.ENV.Template", None),
+            (".ssh/config", Some(".ssh/")),
+            ("x/.ssh/a/b", Some(".ssh/")),
+            (".env/x", Some(".env")),
+            ("id_ed25519", Some("id_ed25519")),
+            ("id_ecdsa_sk", Some("id_*_sk")),
+            ("server-key.pem", Some("*-key.pem")),
+            ("cert.pem", None),
+            ("environment", None),
+            (".Renviron", Some(".Renviron")),
+            (".renviron", Some(".Renviron")),
+            (".e\u{200c}nv", Some(".env")),
+            ("src/main.rs", None),
+        ] {
+            assert_eq!(
+                rules.covering(Effect::Deny, path.as_bytes(), Leaf::File),
+                rule,
+                "{path}"
+            );
+        }
+        for (path, covered) in [
+            (".git/hooks/pre-commit", true),
+            ("sub/.git/hooks/x", true),
+            (".git/config", true),
+            (".GIT/HOOKS/x", true),
+            (".git/HEAD", false),
+            (".git/modules/a/b/hooks/x", true),
+            ("renv/activate.R", true),
+            ("sub/renv/activate.R", true),
+            ("activate.R", false),
+            (".Rprofile", true),
+            ("pkg/.Rprofile", true),
+            (".vscode/settings.json", true),
+        ] {
+            assert_eq!(
+                rules.covering(Effect::Protect, path.as_bytes(), Leaf::File).is_some(),
+                covered,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn directories_and_files_differ_where_the_pattern_says_so() {
+        let rules = defaults();
+        let answer = |leaf| rules.covering(Effect::Deny, b".ssh", leaf).is_some();
+        assert!(answer(Leaf::Directory));
+        assert!(!answer(Leaf::File));
+        assert!(answer(Leaf::Unknown));
+    }
+
+    #[test]
+    fn a_later_list_opens_nothing() {
+        let lists = [vec![".env".to_owned()], vec!["!.env".to_owned()]];
+        let rules = CarveOuts::new(&lists, &[]).unwrap();
+        assert!(rules.covering(Effect::Deny, b".env", Leaf::File).is_some());
+    }
+
+    #[test]
+    fn components_on_the_way_are_known() {
+        let rules = defaults();
+        for (name, leads) in [
+            (".git", true),
+            (".GIT", true),
+            ("renv", true),
+            (".github", true),
+            ("src", false),
+            (".ssh", false),
+        ] {
+            assert_eq!(rules.leading_to(name.as_bytes()).is_some(), leads, "{name}");
+        }
+    }
+
+    #[test]
+    fn anchoring_and_double_stars() {
+        let lists = [vec![
+            "/only/here".to_owned(),
+            "data/**".to_owned(),
+            "we ird\\ ".to_owned(),
+        ]];
+        let rules = CarveOuts::new(&lists, &[]).unwrap();
+        for (path, covered) in [
+            ("only/here", true),
+            ("a/only/here", false),
+            ("data/x/y", true),
+            ("data", false),
+            ("datax", false),
+        ] {
+            assert_eq!(
+                rules.covering(Effect::Deny, path.as_bytes(), Leaf::File).is_some(),
+                covered,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn exact_directories_with_special_names() {
+        for name in [
+            "plain",
+            "st*r",
+            "q?",
+            "[x]",
+            "!b",
+            "#h",
+            " lead",
+            "trail ",
+            "back\\slash",
+            "{a,b}",
+        ] {
+            let pattern = pattern::exact_directory(&[b"lib".to_vec(), name.as_bytes().to_vec()]);
+            let rules = CarveOuts::new(&[], &[vec![pattern.clone()]]).unwrap();
+            let inside = format!("lib/{name}/DESCRIPTION");
+            assert!(
+                rules.covering(Effect::Protect, inside.as_bytes(), Leaf::File).is_some(),
+                "{pattern}"
+            );
+            assert!(
+                rules
+                    .covering(Effect::Protect, b"lib/other/DESCRIPTION", Leaf::File)
+                    .is_none(),
+                "{pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn unusable_patterns_are_refused() {
+        for pattern in ["", "  ", "# x", "a/../b", "a/./b", "a\u{1}b"] {
+            let result = CarveOuts::new(&[vec![pattern.to_owned()]], &[]);
+            assert_eq!(result.err().map(|misuse| misuse.kind), Some("pattern"), "{pattern:?}");
+        }
+    }
+}
