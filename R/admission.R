@@ -5,9 +5,9 @@ NULL
 
 #' Admit a path
 #'
-#' Decides about a path now and keeps the decision as an open handle. A verb given the handle instead
-#' of a path works on what was admitted, whatever happens to the name meanwhile. A handle is accepted
-#' once.
+#' Decides about a path now and keeps the decision as an open handle. A verb given the handle
+#' instead of a path works on what was admitted, whatever happens to the name meanwhile. A handle is
+#' accepted once.
 #'
 #' @inheritParams rho_read
 #' @param access What the handle is for: `"read"`, `"write"` or `"list"`.

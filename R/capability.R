@@ -189,8 +189,8 @@ rho_narrow <- function(
 #'
 #' Patterns in gitignore syntax: a slash inside anchors a pattern at the root, a slash at the end
 #' means a directory. `rho_deny_defaults()`: files that hold credentials. `rho_protect_defaults()`:
-#' files that run later, outside the capability. They are on by default, always printed, and replaced
-#' by what is given instead: `deny = c(rho_deny_defaults(), "data/private/")`.
+#' files that run later, outside the capability. They are on by default, always printed, and
+#' replaced by what is given instead: `deny = c(rho_deny_defaults(), "data/private/")`.
 #'
 #' @return A character vector.
 #' @family capability
@@ -267,7 +267,7 @@ RhoHostCapability <- rho_class(
       environment = environment_as_list(environment),
       process = policy_word(check_process(process)),
       network = policy_word(check_network(network)),
-      placement = policy_word(check_class(placement, "placement", RhoPlacement, "rho_placement_local()")),
+      placement = policy_word(check_placement(placement)),
       compute = if (S7::S7_inherits(placement, RhoPlacementMirai)) placement@compute else "",
       deny = check_strings(deny, "deny"),
       protect = check_strings(protect, "protect"),
@@ -281,7 +281,12 @@ RhoHostCapability <- rho_class(
           cnd,
           "rho_host_capability",
           list(read = read, write = write, cwd = cwd),
-          list(environment = environment, process = process, network = network, placement = placement)
+          list(
+            environment = environment,
+            process = process,
+            network = network,
+            placement = placement
+          )
         )
       }
     )
@@ -325,6 +330,10 @@ check_process <- function(process) {
 
 check_network <- function(network) {
   check_class(network, "network", RhoNetworkPolicy, "rho_network_none() or rho_network_host()")
+}
+
+check_placement <- function(placement) {
+  check_class(placement, "placement", RhoPlacement, "rho_placement_local()")
 }
 
 # Arguments collected by `...` must be known and have names.
@@ -439,7 +448,7 @@ capability_words <- function(facts) {
     Read = c(user$path[user$access == "read"], user$path[user$access == "write"]),
     Write = user$path[user$access == "write"],
     Aliases = aliases,
-    Libraries = if (length(libraries) > 0L) paste(libraries, "(readable, without carve-outs)"),
+    Libraries = if (length(libraries) > 0L) c("readable, without carve-outs:", libraries),
     Cwd = paste0(facts$cwd, inside),
     Deny = facts$deny,
     Protect = c(

@@ -108,6 +108,8 @@ property_string <- function(default = NULL, empty = TRUE) {
     validator = function(value) {
       if (!is.character(value) || length(value) != 1L || is.na(value)) {
         "must be one string"
+      } else if (!is_utf8(value)) {
+        "must be valid UTF-8"
       } else if (!empty && !nzchar(value)) {
         "must be one string that is not empty"
       }
@@ -115,12 +117,18 @@ property_string <- function(default = NULL, empty = TRUE) {
   )
 }
 
+is_utf8 <- function(x) all(validUTF8(x)) && !any(Encoding(x) == "bytes")
+
 property_strings <- function(default = NULL) {
   S7::new_property(
     S7::class_character,
     default = default,
     validator = function(value) {
-      if (!is.character(value) || anyNA(value)) "must be a character vector without NA"
+      if (!is.character(value) || anyNA(value)) {
+        "must be a character vector without NA"
+      } else if (!is_utf8(value)) {
+        "must be valid UTF-8"
+      }
     }
   )
 }

@@ -16,8 +16,8 @@
 #' @param on_output A function that is given each piece of output, or `NULL`.
 #' @param spill Whether output beyond the limit is kept in a file.
 #' @param ... For `rho_bash_async()`: the other arguments of `rho_bash()`.
-#' @return `rho_bash()`: [RhoDenied] or [RhoFailed]. `rho_bash_async()`: a promise of the same, which
-#'   needs the package promises.
+#' @return `rho_bash()`: [RhoDenied] or [RhoFailed]. `rho_bash_async()`: a promise of the same,
+#'   which needs the package promises.
 #' @inheritSection rho_read Errors
 #' @family verbs
 #' @examples

@@ -21,14 +21,14 @@
 #' | `rhocap_error_type` | an argument has the wrong type or length |
 #' | `rhocap_error_value` | an argument has the right type and an impossible value |
 #' | `rhocap_error_encoding` | a string is not valid text in its declared encoding |
-#' | `rhocap_error_root`, `rhocap_error_cwd` | a root or the cwd is no directory, or its path holds `..` |
+#' | `rhocap_error_root`, `rhocap_error_cwd` | a directory is none, or its path holds `..` |
 #' | `rhocap_error_reserved` | a write root would hold R itself, a library or rhocap |
-#' | `rhocap_error_not_enforceable` | the policy cannot be enforced on this host; the message shows the call that works |
+#' | `rhocap_error_not_enforceable` | a policy cannot be enforced; the message shows what works |
 #' | `rhocap_error_wider` | [rho_narrow()] was asked for more than there is |
 #' | `rhocap_error_pattern` | a carve-out is no gitignore pattern |
 #' | `rhocap_error_limit` | a limit is out of range |
 #' | `rhocap_error_environment` | an entry's name is not allowed or not valid |
-#' | `rhocap_error_stale_handle` | the value was saved and loaded again, or sent to another process |
+#' | `rhocap_error_stale_handle` | the value was saved, or sent to another process |
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
@@ -132,7 +132,7 @@ check_strings <- function(x, arg, wanted = "a character vector") {
 
 # Text that core never sees as bytes of a file is checked here.
 check_text <- function(x, arg) {
-  if (!all(validUTF8(x)) || any(Encoding(x) == "bytes")) {
+  if (!is_utf8(x)) {
     abort(
       "encoding",
       sprintf("`%s` is not valid UTF-8. Convert it with iconv() first.", arg),

@@ -5,11 +5,10 @@ NULL
 
 #' The environment of a capability's commands
 #'
-#' @description
-#' A command never sees the R process's environment. It gets a minimal set (an absolute `PATH`
-#' without `.`, `LANG`, `LC_*`, `TZ`, `TERM=dumb`, a private `HOME` and `TMPDIR`, R's own start-up files
-#' neutralised) plus the entries named here. The set does not grow behind your back: what is not
-#' named is not there.
+#' @description A command never sees the R process's environment. It gets a minimal set (an absolute
+#' `PATH` without `.`, `LANG`, `LC_*`, `TZ`, `TERM=dumb`, a private `HOME` and `TMPDIR`, R's own
+#' start-up files neutralised) plus the entries named here. The set does not grow behind your back:
+#' what is not named is not there.
 #'
 #' * `NAME = "text"` is a literal.
 #' * `NAME = rho_env_inherit()` takes the R process's value of `NAME`, once, when the capability is
@@ -75,7 +74,8 @@ rho_env_inherit <- function() RhoEnvInherit()
 #' @export
 rho_environment_r <- function(libraries = .libPaths()) {
   libraries <- check_strings(libraries, "libraries")
-  absent <- libraries[!dir.exists(libraries)]
+  # A path that is too long is no directory; R warns of it as well.
+  absent <- libraries[!suppressWarnings(dir.exists(libraries))]
   if (length(absent) > 0L) {
     abort(
       "root",
@@ -108,9 +108,9 @@ linked_directories <- function(libraries) {
 
 #' Let git work in the private home
 #'
-#' A part for [rho_environment()]: git refuses to commit without an identity, and refuses directories
-#' that another user owns unless they are named as safe. rhocap writes them to `.gitconfig` in the
-#' capability's private home; the user's own configuration is not read.
+#' A part for [rho_environment()]: git refuses to commit without an identity, and refuses
+#' directories that another user owns unless they are named as safe. rhocap writes them to
+#' `.gitconfig` in the capability's private home; the user's own configuration is not read.
 #'
 #' @param name,email The identity of commits. One string each.
 #' @param safe Directories for git's `safe.directory`. A character vector.

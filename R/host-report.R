@@ -5,8 +5,8 @@ NULL
 
 #' What this host can enforce
 #'
-#' Tells which mechanisms rhocap finds on this host and what each is used for. It reads the kernel's
-#' answers and changes nothing.
+#' Tells which mechanisms rhocap finds on this host. It asks the kernel, and changes nothing but two
+#' temporary files of its own, with which it tries an exchange of names.
 #'
 #' @return A value of class `RhoHostReport`. Its property `facts` is a named list.
 #' @family capability
@@ -20,7 +20,6 @@ rho_host_report <- function() {
 #' @rdname rho_host_report
 #' @format NULL
 #' @usage NULL
-#' @param facts A named list, as [rho_host_report()] fills it.
 #' @export
 RhoHostReport <- rho_class("RhoHostReport", properties = list(facts = property_list()))
 
@@ -39,7 +38,8 @@ fact_lines <- function(facts, indent = "  ") {
       return(c(label, fact_lines(value, paste0(indent, "  "))))
     }
     if (is.list(value)) {
-      return(c(label, unlist(lapply(value, function(item) fact_lines(as.list(item), paste0(indent, "  "))))))
+      deeper <- paste0(indent, "  ")
+      return(c(label, unlist(lapply(value, function(item) fact_lines(as.list(item), deeper)))))
     }
     paste0(label, fact_words(value))
   }))

@@ -14,10 +14,10 @@ NULL
 #' \describe{
 #'   \item{`path`}{the directory below its root, escaped}
 #'   \item{`entries`}{a data frame, one row an entry, sorted by path: `path` (relative to the
-#'     directory; escaped where a name is not UTF-8), `kind` (`file`, `directory`, `symlink`, `fifo`,
-#'     `socket`, `device`, `other`), `bytes`, `modified` (POSIXct, UTC), `carve_out` (`deny`,
-#'     `protect` or `NA`), `mount` (whether another file system starts there), `raw` (a list: the bytes
-#'     of a path that is not UTF-8, otherwise `NULL`)}
+#'     directory; escaped where a name is not UTF-8), `kind` (`file`, `directory`, `symlink`,
+#'     `fifo`, `socket`, `device`, `other`), `bytes`, `modified` (POSIXct, UTC), `carve_out`
+#'     (`deny`, `protect` or `NA`), `mount` (whether another file system starts there), `raw` (a
+#'     list: the bytes of a path that is not UTF-8, otherwise `NULL`)}
 #'   \item{`truncated`}{whether the capability's `entries` limit was reached}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
@@ -40,6 +40,32 @@ rho_list <- function(capability, path = ".", recursive = FALSE) {
   ))
 }
 
+# Nothing yet, or the columns of the entries.
+property_columns <- function() {
+  S7::new_property(
+    S7::class_list,
+    default = list(),
+    validator = function(value) {
+      types <- c(
+        path = "character",
+        kind = "character",
+        bytes = "double",
+        modified = "double",
+        carve_out = "character",
+        mount = "logical"
+      )
+      if (!is.list(value) || is.object(value)) {
+        return("must be a list")
+      }
+      found <- vapply(value[names(types)], typeof, "")
+      if (length(value) > 0L && !(identical(unname(found), unname(types)) &&
+        length(unique(lengths(value))) == 1L)) {
+        "must be the columns that rho_list() gives"
+      }
+    }
+  )
+}
+
 #' @rdname rho_list
 #' @format NULL
 #' @usage NULL
@@ -50,7 +76,7 @@ RhoListing <- rho_class(
   properties = list(
     path = property_string(""),
     # Columns cross the boundary as they are; the data frame is made when it is asked for.
-    columns = property_list(list()),
+    columns = property_columns(),
     entries = S7::new_property(
       S7::class_data.frame,
       getter = function(self) listing_frame(attr(self, "columns", exact = TRUE))
@@ -111,7 +137,10 @@ entry_notes <- function(entries) {
     function(kind, carve_out, mount) {
       words <- c(
         if (!kind %in% c("file", "directory")) kind,
-        switch(if (is.na(carve_out)) "" else carve_out, deny = "denied", protect = "protected"),
+        switch(if (is.na(carve_out)) "" else carve_out,
+          deny = "denied",
+          protect = "protected"
+        ),
         if (isTRUE(mount)) "other file system"
       )
       if (length(words) > 0L) sprintf(" (%s)", paste(words, collapse = ", ")) else ""

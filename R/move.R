@@ -5,16 +5,17 @@ NULL
 
 #' Move or rename
 #'
-#' Moves a file, directory or symbolic link. A link is moved itself, not what it leads to. Both places
-#' must be writable, and on one file system.
+#' Moves a file, directory or symbolic link. A link is moved itself, not what it leads to. Both
+#' places must be writable, and on one file system.
 #'
 #' @inheritParams rho_read
 #' @param from One path, or a [RhoAdmitted] handle.
 #' @param to One path: the new name, not the directory to move into.
 #' @param overwrite Whether an existing file at `to` is replaced. Otherwise the outcome is
 #'   [RhoFailed] with the code `AlreadyExists`.
-#' @return [RhoDenied], [RhoFailed], or a value of class `RhoMoved` with the properties `from` and `to`
-#'   (below their roots, escaped), `replaced` (whether something at `to` was replaced) and `receipt`.
+#' @return [RhoDenied], [RhoFailed], or a value of class `RhoMoved` with the properties `from` and
+#'   `to` (below their roots, escaped), `replaced` (whether something at `to` was replaced) and
+#'   `receipt`.
 #' @inheritSection rho_read Errors
 #' @family verbs
 #' @examples

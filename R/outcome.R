@@ -71,7 +71,8 @@ rho_unwrap <- function(x) {
 #' The closed set of codes
 #'
 #' @return A data frame with the columns `code`, `decision` (`denied`: the capability does not allow
-#'   it; `failed`: it was allowed, or there was nothing to decide, and it did not work) and `meaning`.
+#'   it; `failed`: it was allowed, or there was nothing to decide, and it did not work) and
+#'   `meaning`.
 #' @family outcomes
 #' @examples
 #' rho_codes()
@@ -161,8 +162,7 @@ outcome_attributes <- function(kind) {
   if (!is.null(known)) {
     return(known)
   }
-  class <- switch(
-    kind,
+  class <- switch(kind,
     denied = RhoDenied,
     failed = RhoFailed,
     text = RhoText,
@@ -202,12 +202,11 @@ payload <- function(x) {
 }
 
 S7::method(format, RhoRefusal) <- function(x, ...) {
-  kind <- if (S7::S7_inherits(x, RhoDenied)) {
-    "<RhoDenied> the capability does not allow it"
-  } else {
-    "<RhoFailed> it did not work"
-  }
-  c(kind, sprintf("%s: %s", shown(x@code), x@message), fact_lines(x@facts))
+  class <- if (S7::S7_inherits(x, RhoDenied)) "<RhoDenied>" else "<RhoFailed>"
+  c(sprintf("%s %s: %s", class, shown(x@code), shown_lines(x@message)), fact_lines(x@facts))
 }
+
+# A message of the core is escaped already, but anybody can make a refusal.
+shown_lines <- function(text) paste(strsplit(text, "[[:cntrl:]]+")[[1L]], collapse = " ")
 
 S7::method(print, RhoOutcome) <- print_lines

@@ -9,9 +9,10 @@ NULL
 #' @description
 #' `rho_process_none()`: none; bash answers with [RhoDenied].
 #'
-#' `rho_process_confined()`: commands on which the kernel enforces the same roots and network policy.
-#' This version of rhocap cannot enforce it yet, so making a capability with it is an error of class
-#' `rhocap_error_not_enforceable` that shows the call that works; it never degrades in silence.
+#' `rho_process_confined()`: commands on which the kernel enforces the same roots and network
+#' policy. This version of rhocap cannot enforce it yet, so making a capability with it is an error
+#' of class `rhocap_error_not_enforceable` that shows the call that works; it never degrades in
+#' silence.
 #'
 #' `rho_process_unrestricted()`: no containment is claimed. Unrestricted bash has the full authority
 #' of the R process's user. It requires [rho_network_host()].
@@ -94,11 +95,10 @@ RhoNetworkHost <- rho_class("RhoNetworkHost", parent = RhoNetworkPolicy)
 
 #' Where calls run
 #'
-#' @description
-#' `rho_placement_local()`: in this R process, and commands as its children.
-#' `rho_placement_mirai()`: on a mirai daemon of a compute profile. Placement says where, it contains
-#' nothing. This version of rhocap cannot place calls on a daemon yet, so making a capability with it
-#' is an error of class `rhocap_error_not_enforceable`.
+#' @description `rho_placement_local()`: in this R process, and commands as its children.
+#' `rho_placement_mirai()`: on a mirai daemon of a compute profile. Placement says where, it
+#' contains nothing. This version of rhocap cannot place calls on a daemon yet, so making a
+#' capability with it is an error of class `rhocap_error_not_enforceable`.
 #'
 #' @param compute The name of a mirai compute profile, or `NULL` for mirai's default profile.
 #' @return A value for the argument `placement` of [rho_host_capability()].
@@ -236,8 +236,7 @@ policy_word <- function(policy) {
 
 # The value that stands for a word of the core.
 process_from_word <- function(word) {
-  switch(
-    word,
+  switch(word,
     none = RhoProcessNone(),
     confined = RhoProcessConfined(),
     unrestricted = RhoProcessUnrestricted()
@@ -245,7 +244,10 @@ process_from_word <- function(word) {
 }
 
 network_from_word <- function(word) {
-  switch(word, none = RhoNetworkNone(), host = RhoNetworkHost())
+  switch(word,
+    none = RhoNetworkNone(),
+    host = RhoNetworkHost()
+  )
 }
 
 placement_from_word <- function(word) {
@@ -257,8 +259,7 @@ placement_from_word <- function(word) {
 
 # In words; capability.R uses the same.
 process_words <- function(word) {
-  switch(
-    word,
+  switch(word,
     none = "none: bash answers with a denial",
     confined = "confined: the kernel enforces roots and network policy on commands",
     unrestricted = paste("unrestricted.", unrestricted_sentence)
@@ -266,7 +267,10 @@ process_words <- function(word) {
 }
 
 network_words <- function(word) {
-  switch(word, none = "none for commands", host = "the host's, without limits, for commands")
+  switch(word,
+    none = "none for commands",
+    host = "the host's, without limits, for commands"
+  )
 }
 
 placement_words <- function(word) {
@@ -280,8 +284,10 @@ placement_words <- function(word) {
 
 limit_words <- function(limits) {
   c(
-    sprintf("read at most %s; list at most %s entries", bytes_words(limits$read_bytes),
-      format(limits$entries, big.mark = ",", scientific = FALSE)),
+    sprintf(
+      "read at most %s; list at most %s entries", bytes_words(limits$read_bytes),
+      format(limits$entries, big.mark = ",", scientific = FALSE)
+    ),
     sprintf(
       "symbolic links %s; other mounts %s; hard-linked files %s",
       if (limits$symlinks) "followed inside the roots" else "refused",

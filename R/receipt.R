@@ -9,19 +9,19 @@ NULL
 #' Every call leaves one receipt, refusals included. `rho_receipt()` gives the receipt of a value;
 #' `rho_receipts()` gives those of this session, also of values that were dropped.
 #'
-#' A receipt is a JSON object that follows the schema in
-#' `system.file("schema", "receipt-1.schema.json", package = "rhocap")` (JSON Schema, draft 2020-12).
-#' It holds names of environment entries and never a secret value, its length or its hash.
+#' A receipt is a JSON object that follows the schema in `system.file("schema",
+#' "receipt-1.schema.json", package = "rhocap")` (JSON Schema, draft 2020-12). It holds names of
+#' environment entries and never a secret value, its length or its hash.
 #'
 #' @param x A value that a verb gave, a tool's result, or a condition from [rho_unwrap()].
 #' @param n The last so many receipts. The session keeps at most 100,000.
 #' @return `rho_receipt()`: a value of class `RhoReceipt`; `NULL` for an outcome that no call made.
 #'   Its properties are the fields of the schema, such as `@decision`, `@code`, `@resolved` and
-#'   `@enforced_by`; `@json` is the text. `rho_receipts()`: a data frame, oldest first, one row a
-#'   receipt, with the columns `seq`, `time` (POSIXct, UTC), `tool`, `principal`, `decision`,
-#'   `outcome`, `code`, `path` (as asked for, escaped), `resolved` (below its root, escaped), `stage`,
-#'   `effect`, `rule`, `enforced_by`, `bytes`, `duration_us` (microseconds), `capability` (digest),
-#'   `message`, `id`, `json`.
+#'   `@enforced_by`; `@json` is the text, from which `RhoReceipt(json)` makes one. `rho_receipts()`:
+#'   a data frame, oldest first, one row a receipt, with the columns `seq`, `time` (POSIXct, UTC),
+#'   `tool`, `principal`, `decision`, `outcome`, `code`, `path` (as asked for, escaped), `resolved`
+#'   (below its root, escaped), `stage`, `effect`, `rule`, `enforced_by`, `bytes`, `duration_us`
+#'   (microseconds), `capability` (digest), `message`, `id`, `json`.
 #' @family evidence
 #' @examples
 #' project <- tempfile("project")
@@ -83,7 +83,6 @@ receipt_field <- function(name, absent = NA_character_) {
 #' @rdname rho_receipt
 #' @format NULL
 #' @usage NULL
-#' @param json The text of one receipt.
 #' @export
 RhoReceipt <- rho_class(
   "RhoReceipt",
@@ -152,8 +151,7 @@ plain <- function(value) {
 
 S7::method(format, RhoReceipt) <- function(x, ...) {
   facts <- receipt_facts(x)
-  what <- switch(
-    facts$decision,
+  what <- switch(facts$decision,
     allowed = if (identical(facts$outcome, "ok")) "allowed, done" else "allowed, failed",
     denied = "denied",
     "not decided"

@@ -10,8 +10,9 @@ NULL
 #' [RhoFailed] with the code `NotEmpty`.
 #'
 #' @inheritParams rho_read
-#' @return [RhoDenied], [RhoFailed], or a value of class `RhoRemoved` with the properties `path` (below
-#'   its root, escaped), `kind` (what it was: `file`, `directory`, `symlink` or another) and `receipt`.
+#' @return [RhoDenied], [RhoFailed], or a value of class `RhoRemoved` with the properties `path`
+#'   (below its root, escaped), `kind` (what it was: `file`, `directory`, `symlink` or another) and
+#'   `receipt`.
 #' @inheritSection rho_read Errors
 #' @family verbs
 #' @examples

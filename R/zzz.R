@@ -1,5 +1,17 @@
 # Loading: S7 methods, and a warning where another package's unrestricted tools have our names.
 
+#' Properties with `@`
+#'
+#' The facts of a value are its S7 properties, read with `@`. Before R 4.3 base R's `@` does not
+#' reach them, so rhocap exports S7's there: `library(rhocap)` is enough. Code that R compiled
+#' before rhocap was attached may keep base R's.
+#'
+#' @name properties
+#' @aliases @
+#' @examples
+#' rho_limits()@read_bytes
+NULL
+
 #' @useDynLib rhocap, .registration = TRUE
 #' @rawNamespace if (getRversion() < "4.3.0") importFrom("S7", "@")
 #' @rawNamespace if (getRversion() < "4.3.0") export("@")

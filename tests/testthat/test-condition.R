@@ -81,5 +81,6 @@ test_that("strings are converted once, or refused", {
 test_that("a defect in the core becomes a condition", {
   expect_error(check_boundary(core_json_value(1)), class = "rhocap_error_type")
   expect_error(check_boundary(core_capability_new(list(1))), class = "rhocap_error_type")
-  expect_error(check_boundary(core_capability_new(list(read = "/"))), class = "rhocap_error_missing")
+  spec <- list(read = "/")
+  expect_error(check_boundary(core_capability_new(spec)), class = "rhocap_error_missing")
 })

@@ -43,7 +43,7 @@ test_that("a refusal names what was asked for, not what lies outside", {
   expect_no_match(denied@message, "secret")
   expect_no_match(denied@message, tree$base, fixed = TRUE)
   shown <- paste(format(denied), collapse = "\n")
-  expect_match(shown, "the capability does not allow it")
+  expect_match(shown, "<RhoDenied> Escape: \"link\"", fixed = TRUE)
 })
 
 test_that("the set of codes is closed", {
