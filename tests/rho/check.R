@@ -131,7 +131,7 @@ agent <- rho_agent(
   journal = journal
 )
 before <- nrow(rhocap::rho_receipts())
-run <- rho_await(rho_prompt(agent, "work"), timeout = 60000L)
+run <- rho_await(rho_prompt(agent, "work"), timeout = 240000L)
 expect("the run completes under the JSONL journal", identical(run@status, "completed"))
 results <- Filter(function(message) S7::S7_inherits(message, ToolResultMessage), run@messages)
 expect("every call has its result", length(results) == 12L)
