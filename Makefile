@@ -10,7 +10,7 @@ export RHOCAP_BUILD_DIR ?= $(CURDIR)/src/build
 demo:
 	Rscript tools/install-packages.R imports
 	$(MAKE) install
-	Rscript inst/demo/demo.R
+	Rscript demo/rhocap.R
 
 # All tests of both languages, and one line that counts them.
 test: packages install

@@ -19,6 +19,10 @@ rho_class <- function(
       refuse_to_set(property)
     }
   }
+  # Before R 4.3 `@` is S7's function, and R CMD check takes a property's name for a variable.
+  if (getRversion() < "4.3.0") {
+    utils::globalVariables(names(properties))
+  }
   inherited <- attr(parent, "properties", exact = TRUE)
   settable <- Filter(function(property) is.null(property$getter), c(inherited, properties))
   S7::new_class(

@@ -3,7 +3,7 @@
 check <- identical(commandArgs(trailingOnly = TRUE), "check")
 generated <- "R/extendr-wrappers.R"
 files <- list.files(
-  c("R", "tests", "tools", "inst", "bench", "vignettes", "src"),
+  c("R", "tests", "tools", "demo", "inst", "bench", "vignettes", "src"),
   pattern = "[.](R|Rmd)$",
   recursive = TRUE,
   full.names = TRUE

@@ -1,4 +1,5 @@
-# The main job in one or two screens, offline, on a copy of this package's own source tree.
+# The main job in one or two screens, offline, on a copy of this package's own source tree:
+# `make demo`, or demo("rhocap") for the installed package's files.
 library(rhocap, warn.conflicts = FALSE)
 
 say <- function(text) cat("\n## ", text, "\n", sep = "")
@@ -13,7 +14,9 @@ project <- file.path(base, "rhocap")
 twin <- file.path(base, "rhocap-evil")
 dir.create(project, recursive = TRUE)
 dir.create(twin)
-invisible(file.copy(c("DESCRIPTION", "NEWS.md", "R"), project, recursive = TRUE))
+sources <- if (file.exists("R/read.R")) "." else system.file(package = "rhocap")
+parts <- file.path(sources, c("DESCRIPTION", "NEWS.md", "R"))
+invisible(file.copy(parts, project, recursive = TRUE))
 writeLines("OUT OF REACH", file.path(twin, "secret"))
 writeLines("API_KEY=do-not-show", file.path(project, ".env"))
 invisible(file.symlink(file.path(twin, "secret"), file.path(project, "shortcut")))
@@ -48,6 +51,12 @@ say("A file that changed since it was read is not overwritten")
 news <- rho_read(capability, "NEWS.md")
 cat("somebody else was here\n", file = file.path(project, "NEWS.md"), append = TRUE)
 show(rho_write(capability, "NEWS.md", "my version\n", expected = news))
+
+say("The same as a tool of an agent: it answers, whatever the model sends")
+tool <- rho_tool_read(capability)
+answer <- tool@execute("call-1", list(path = "shortcut"))
+cat("answer:", answer@content[[1L]]@text, "\n")
+cat("reason:", answer@details$reason, "\n")
 
 say("Every call left a receipt")
 receipts <- rho_receipts()
