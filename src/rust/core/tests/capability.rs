@@ -210,7 +210,7 @@ fn write_below(capability: &Arc<Capability>, tree: &tempfile::TempDir, path: &st
 #[test]
 fn patterns_limits_and_policies_that_are_refused() {
     let tree = tree();
-    for pattern in ["", " ", "#x", "a/../b", "./x", "a\nb"] {
+    for pattern in ["", " ", "#x", "a/../b", "./x", "[", "x[1", "a\nb"] {
         let (mut deny, mut protect) = (spec(&tree), spec(&tree));
         deny.deny = texts(&[pattern]);
         protect.protect = texts(&[pattern]);
