@@ -68,7 +68,25 @@ rho_receipts <- function(n = Inf) {
     unlist(lapply(columns, function(slice) slice[[name]]), use.names = FALSE)
   })
   joined$time <- as.POSIXct(joined$time, origin = "1970-01-01", tz = "UTC")
-  as.data.frame(joined)
+  frame <- as.data.frame(joined)
+  class(frame) <- c("rho_receipts", class(frame))
+  frame
+}
+
+# The whole table is too wide to read; a choice of columns is printed as it is.
+#' @export
+print.rho_receipts <- function(x, ...) {
+  wide <- c("id", "json", "message", "capability", "seq", "stage", "enforced_by", "bytes")
+  plain <- x
+  class(plain) <- setdiff(class(x), "rho_receipts")
+  if (all(wide %in% names(x))) {
+    plain <- plain[setdiff(names(x), c(wide, "resolved", "duration_us"))]
+    print(plain, ...)
+    cat(sprintf("# also: %s\n", paste(setdiff(names(x), names(plain)), collapse = ", ")))
+  } else {
+    print(plain, ...)
+  }
+  invisible(x)
 }
 
 # A property that stands in the receipt's text. What is null there is NA, or an empty list.

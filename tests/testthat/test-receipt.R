@@ -88,6 +88,9 @@ test_that("rho_receipts is a data frame of what was asked and decided", {
   expect_identical(nrow(rho_receipts(n = 0)), 0L)
   expect_identical(names(rho_receipts(n = 0)), names(last))
   expect_error(rho_receipts(n = -1), class = "rhocap_error_value")
+  # The whole table is printed without what is too wide, a choice of columns as it is.
+  expect_output(print(last), "# also: seq, .*json")
+  expect_output(print(last[, c("tool", "id")]), last$id[[1]])
 })
 
 test_that("more receipts than a slice are in order", {
