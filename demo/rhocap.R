@@ -4,7 +4,8 @@ library(rhocap, warn.conflicts = FALSE)
 
 say <- function(text) cat("\n## ", text, "\n", sep = "")
 show <- function(call) {
-  cat("> ", paste(trimws(deparse(substitute(call), width.cutoff = 90L)), collapse = " "), "\n", sep = "")
+  code <- trimws(deparse(substitute(call), width.cutoff = 90L))
+  cat("> ", paste(code, collapse = " "), "\n", sep = "")
   print(call)
 }
 
@@ -39,12 +40,14 @@ ways <- c(
   "twin of the name" = file.path(twin, "secret"),
   "credentials (deny)" = ".env"
 )
-for (way in names(ways)) {
-  outcome <- rho_read(capability, ways[[way]])
+tell <- function(way, outcome) {
   cat(sprintf("%-20s %-10s %s\n", way, sub(".*::", "", class(outcome)[[1L]]), outcome@code))
 }
-outcome <- rho_write(capability, ".git/hooks/pre-commit", "#!/bin/sh\n", create_parents = TRUE)
-cat(sprintf("%-20s %-10s %s\n", "git hook (protect)", sub(".*::", "", class(outcome)[[1L]]), outcome@code))
+for (way in names(ways)) {
+  tell(way, rho_read(capability, ways[[way]]))
+}
+hook <- rho_write(capability, ".git/hooks/pre-commit", "#!/bin/sh\n", create_parents = TRUE)
+tell("git hook (protect)", hook)
 cat("A hook was made: ", file.exists(file.path(project, ".git")), "\n", sep = "")
 
 say("A file that changed since it was read is not overwritten")
@@ -61,6 +64,7 @@ cat("reason:", answer@details$reason, "\n")
 say("Every call left a receipt")
 receipts <- rho_receipts()
 receipts$path <- basename(receipts$path)
-print(receipts[, c("seq", "tool", "path", "decision", "code", "effect", "duration_us")], row.names = FALSE)
+columns <- c("seq", "tool", "path", "decision", "code", "effect", "duration_us")
+print(receipts[, columns], row.names = FALSE)
 
 unlink(base, recursive = TRUE)

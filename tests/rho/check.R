@@ -1,8 +1,8 @@
 # rhocap's tools in the real agent runtime: Rscript tests/rho/check.R path-to-the-sources-of-Rho
 #
-# Needs R >= 4.4, rhocap, and what Rho itself needs. Installs Rho's packages from the given sources into
-# a library of its own, lets agents with a scripted provider work under the JSONL journal, and checks
-# what they did. Any mismatch ends it with an error.
+# Needs R >= 4.4, rhocap, and what Rho itself needs. Installs Rho's packages from the given sources
+# into a library of its own, lets agents with a scripted provider work under the JSONL journal, and
+# checks what they did. Any mismatch ends it with an error.
 
 rho <- commandArgs(trailingOnly = TRUE)
 if (length(rho) != 1L || !dir.exists(file.path(rho, "packages", "rho.coding"))) {
@@ -18,8 +18,9 @@ if (!requireNamespace("rhocap", quietly = TRUE)) {
 library_dir <- tempfile("rho-library-")
 dir.create(library_dir)
 .libPaths(c(library_dir, .libPaths()))
-for (package in c("rho.async", "rho.http", "rho.ai", "rho.agent", "rho.compute", "rho.testkit", "rho.coding")) {
-  source <- file.path(rho, "packages", package)
+packages <- c("async", "http", "ai", "agent", "compute", "testkit", "coding")
+for (package in packages) {
+  source <- file.path(rho, "packages", paste0("rho.", package))
   if (dir.exists(source)) {
     utils::install.packages(source, lib = library_dir, repos = NULL, type = "source", quiet = TRUE)
   }
@@ -57,7 +58,10 @@ expect(
 suppressWarnings(library(rho.coding))
 
 # A provider that says its messages one after the other.
-ScriptedProvider <- S7::new_class("ScriptedProvider", properties = list(state = S7::class_environment))
+ScriptedProvider <- S7::new_class(
+  "ScriptedProvider",
+  properties = list(state = S7::class_environment)
+)
 scripted <- function(...) {
   state <- new.env(parent = emptyenv())
   state$messages <- list(...)
@@ -89,8 +93,10 @@ cat("hello from the file\n", file = file.path(project, "a.txt"))
 
 capability <- rhocap::rho_project_capability(project, process = rhocap::rho_process_none())
 tools <- unname(rhocap::rho_capability_tools(capability))
-expect("tools are ToolSpec values", all(vapply(tools, S7::S7_inherits, NA, class = rho.ai::ToolSpec)))
-exclusive <- vapply(tools, function(tool) S7::S7_inherits(tool@overlap, ToolRequiresExclusiveExecution), NA)
+all_specs <- all(vapply(tools, S7::S7_inherits, NA, class = rho.ai::ToolSpec))
+expect("tools are ToolSpec values", all_specs)
+is_exclusive <- function(tool) S7::S7_inherits(tool@overlap, ToolRequiresExclusiveExecution)
+exclusive <- vapply(tools, is_exclusive, NA)
 names(exclusive) <- vapply(tools, function(tool) tool@name, "")
 expect(
   "write, edit, move and remove run alone; read and list need not",
@@ -101,7 +107,10 @@ expect(
 for (name in c("read", "write", "bash")) {
   ours <- getExportedValue("rhocap", paste0("rho_tool_", name))(capability)
   theirs <- getExportedValue("rho.coding", paste0("rho_tool_", name))()
-  expect(paste(name, "has Rho's name and label"), identical(c(ours@name, ours@label), c(theirs@name, theirs@label)))
+  expect(
+    paste(name, "has Rho's name and label"),
+    identical(c(ours@name, ours@label), c(theirs@name, theirs@label))
+  )
   expect(
     paste(name, "requires Rho's parameters"),
     setequal(unlist(ours@parameters$required), unlist(theirs@parameters$required))
@@ -155,8 +164,9 @@ expect(
   )
 )
 expect("every receipt is the model's", all(receipts$principal == "model"))
-expect("the file was edited", identical(readLines(file.path(project, "a.txt")), "goodbye from the file"))
-expect("the file was moved", identical(readLines(file.path(project, "c.txt"), warn = FALSE), "written"))
+lines_of <- function(name) readLines(file.path(project, name), warn = FALSE)
+expect("the file was edited", identical(lines_of("a.txt"), "goodbye from the file"))
+expect("the file was moved", identical(lines_of("c.txt"), "written"))
 expect("the directory is gone", !dir.exists(file.path(project, "new")))
 expect("no hook was written", !file.exists(file.path(project, ".git")))
 expect("outside is as it was", identical(readLines(outside), "OUT"))
@@ -165,6 +175,12 @@ expect("outside is as it was", identical(readLines(outside), "OUT"))
 reopened <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
 snapshot <- rho_await(rho_session_snapshot(reopened), timeout = 15000L)
 expect("the journal reads back whole", length(snapshot@entries) == length(run@entries))
-expect("the journal holds no outside text", !any(grepl("OUT\"|SECRET=", readLines(path, warn = FALSE))))
+told <- any(grepl("OUT\"|SECRET=", readLines(path, warn = FALSE)))
+expect("the journal holds no outside text", !told)
 
-cat(sprintf("check-rho: %d passed with rho.coding %s on R %s\n", passed, packageVersion("rho.coding"), getRversion()))
+cat(sprintf(
+  "check-rho: %d passed with rho.coding %s on R %s\n",
+  passed,
+  packageVersion("rho.coding"),
+  getRversion()
+))
