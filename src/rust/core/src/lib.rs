@@ -16,6 +16,7 @@ pub mod limits;
 pub mod misuse;
 pub mod open;
 pub mod outcome;
+mod parallel;
 pub mod path;
 pub mod policy;
 mod random;

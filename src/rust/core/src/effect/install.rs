@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{
-    fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat, AtFlags, Mode, OFlags, RenameFlags,
+    flock, fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat, AtFlags, FlockOperation, Mode, OFlags,
+    RenameFlags,
 };
 use rustix::io::Errno;
 
@@ -17,6 +18,7 @@ use crate::facts::{self, Facts, Kind};
 use crate::limits::Limits;
 use crate::open::{DIRECTORY, FILE, NAMES};
 use crate::outcome::{Code, Refusal};
+use crate::parallel::both;
 use crate::version;
 
 /// How names of unfinished files start.
@@ -135,6 +137,7 @@ fn install_in(
         fsync(&temporary.handle).map_err(write_failed)?;
     }
     context.cancel.check()?;
+    let _turn = Turn::take(parent);
     match &entry.facts {
         None => place_new(parent, temporary, &entry.name, context)?,
         Some(admitted) => {
@@ -177,15 +180,12 @@ fn write_and_hash(
         }
         return Ok(version::of(content));
     }
-    std::thread::scope(|scope| {
-        let hashing = scope.spawn(|| (version::of(content), if known { None } else { before() }));
-        let written = write_all(file, content, cancel);
-        let (after, earlier) = hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        if !known {
-            context.report.version_before = earlier;
-        }
-        written.map(|()| after)
-    })
+    let hash = || both(|| version::of(content), || if known { None } else { before() });
+    let ((after, earlier), written) = both(hash, || write_all(file, content, cancel));
+    if !known {
+        context.report.version_before = earlier;
+    }
+    written.map(|()| after)
 }
 
 /// The version of a whole file, from its start, in pieces.
@@ -338,6 +338,29 @@ fn verify(parent: &OwnedFd, name: &[u8], temporary: &Temporary) -> Result<(), Re
     match facts::of_entry(parent, name) {
         Ok(found) if found.identity == temporary.facts.identity => Ok(()),
         _ => Err(Code::Contended.into()),
+    }
+}
+
+/// A lock on a directory while a name in it is exchanged and looked at, so that writers of ours do not
+/// meet in between. Other programs need not care, and what they do is found by looking; so a lock that
+/// is not to be had soon is gone without.
+struct Turn {
+    _lock: Option<OwnedFd>,
+}
+
+impl Turn {
+    fn take(directory: &OwnedFd) -> Self {
+        const TRIES: u32 = 100;
+        let lock = openat(directory, c".", NAMES, Mode::empty()).ok().filter(|lock| {
+            (0..TRIES).any(|_| match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    false
+                }
+                result => result.is_ok(),
+            })
+        });
+        Self { _lock: lock }
     }
 }
 

@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use super::{Cancel, Context};
 use crate::facts::Facts;
 use crate::outcome::{Code, Refusal};
+use crate::parallel::both;
 use crate::version;
 
 /// Bytes of text when nothing is said: what a model reads with profit.
@@ -119,15 +120,7 @@ pub fn text(
     let content = bytes(handle, facts, context.limits.read_bytes, context.cancel)?;
     let total_bytes = content.len() as u64;
     let (version, total_lines) = if content.len() >= PARALLEL {
-        std::thread::scope(|scope| {
-            let hashing = scope.spawn(|| version::of(&content));
-            let lines = count_lines(&content);
-            // A panic of the other thread is ours.
-            (
-                hashing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                lines,
-            )
-        })
+        both(|| version::of(&content), || count_lines(&content))
     } else {
         (version::of(&content), count_lines(&content))
     };
