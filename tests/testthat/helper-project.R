@@ -22,6 +22,11 @@ defer <- function(fun, env) {
 }
 
 put <- function(path, text) {
+  # The bytes of the name as they are, also where the session's encoding is not UTF-8.
+  if (Encoding(path) != "unknown") {
+    path <- enc2utf8(path)
+    Encoding(path) <- "unknown"
+  }
   connection <- file(path, "wb")
   on.exit(close(connection))
   writeBin(charToRaw(text), connection)
