@@ -29,7 +29,7 @@ test_that("print tells every fact", {
     expect_match(shown, fact, fixed = TRUE)
   }
   expect_output(print(capability), "RhoHostCapability")
-  expect_invisible(print(capability))
+  utils::capture.output(expect_invisible(print(capability)))
 })
 
 test_that("facts are read with @", {
