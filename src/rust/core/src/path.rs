@@ -122,6 +122,18 @@ pub fn join(names: &[Vec<u8>]) -> Vec<u8> {
     names.join(&b'/')
 }
 
+/// The joined path `names` below the joined path `above`.
+#[must_use]
+pub fn join_onto(above: &[u8], names: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(above.len() + 1 + names.len());
+    whole.extend_from_slice(above);
+    if !above.is_empty() && !names.is_empty() {
+        whole.push(b'/');
+    }
+    whole.extend_from_slice(names);
+    whole
+}
+
 /// The names of a path that has no `..`, or nothing.
 #[must_use]
 pub fn names(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {

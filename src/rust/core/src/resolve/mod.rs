@@ -20,7 +20,7 @@ use crate::facts::{self, Facts, Identity, Kind};
 use crate::limits::Limits;
 use crate::open::ENTRY;
 use crate::outcome::{Code, Refusal};
-use crate::path::{Component, Parsed};
+use crate::path::{self, Component, Parsed};
 use crate::root::{Root, RootAccess};
 
 /// Most symbolic links in one resolution: Linux's own bound (`MAXSYMLINKS`).
@@ -176,15 +176,20 @@ pub fn locate(capability: &Capability, parsed: Parsed) -> Result<Start, Refused>
             directory,
         });
     }
-    let (root, cwd) = capability.cwd().inside.as_ref().ok_or(Code::NotUnderRoot)?;
+    let Some((root, cwd)) = capability.cwd().inside.as_ref() else {
+        // A directory that grants nothing may still hold a root.
+        let names = path::join_onto(&path::join(&capability.cwd().canonical), &names);
+        let (root, below) = locate_absolute(capability.roots(), &names).ok_or(Code::NotUnderRoot)?;
+        let names = names[names.len() - below..].to_vec();
+        return Ok(Start {
+            root,
+            names,
+            rest,
+            directory,
+        });
+    };
     if !cwd.is_empty() {
-        let mut whole = Vec::with_capacity(cwd.len() + 1 + names.len());
-        whole.extend_from_slice(cwd);
-        if !names.is_empty() {
-            whole.push(b'/');
-            whole.append(&mut names);
-        }
-        names = whole;
+        names = path::join_onto(cwd, &names);
     }
     Ok(Start {
         root: *root,
