@@ -41,8 +41,17 @@ pub const DENY_DEFAULTS: &[&str] = &[
 /// pattern anchors it, so nested projects need the leading `**/`.
 pub const PROTECT_DEFAULTS: &[&str] = &[
     ".Rprofile",
+    // R loads it at its start and runs the `.First()` in it; R's own text format needs no binary write.
+    ".RData",
+    // As a file it says where the repository is, with its configuration and hooks; as a directory it
+    // is an ordinary repository, of which git must be able to write most.
+    ".git",
+    "!.git/",
     "**/.git/hooks/",
     "**/.git/config",
+    "**/.git/config.worktree",
+    "**/.git/commondir",
+    "**/.git/worktrees/",
     "**/.git/info/attributes",
     "**/.git/modules/**/hooks/",
     "**/.git/modules/**/config",
@@ -196,6 +205,12 @@ mod tests {
             (".git/config", true),
             (".GIT/HOOKS/x", true),
             (".git/HEAD", false),
+            (".git", true),
+            ("sub/.git", true),
+            (".git/commondir", true),
+            (".git/config.worktree", true),
+            (".git/worktrees/a/commondir", true),
+            (".RData", true),
             (".git/modules/a/b/hooks/x", true),
             ("renv/activate.R", true),
             ("sub/renv/activate.R", true),
@@ -219,6 +234,10 @@ mod tests {
         assert!(answer(Leaf::Directory));
         assert!(!answer(Leaf::File));
         assert!(answer(Leaf::Unknown));
+        // The file that names a repository elsewhere, and the directory of an ordinary one.
+        let protected = |leaf| rules.covering(Effect::Protect, b"sub/.git", leaf).is_some();
+        assert!(protected(Leaf::File));
+        assert!(!protected(Leaf::Directory));
     }
 
     #[test]
