@@ -450,9 +450,9 @@ capability_words <- function(facts) {
     Aliases = aliases,
     Libraries = if (length(libraries) > 0L) c("readable, without carve-outs:", libraries),
     Cwd = paste0(facts$cwd, inside),
-    Deny = facts$deny,
+    Deny = pattern_words(facts$deny_lists),
     Protect = c(
-      facts$protect,
+      pattern_words(facts$protect_lists),
       vapply(
         facts$added,
         function(added) sprintf("%s in %s (holds %s)", added$pattern, added$root, added$why),
@@ -478,6 +478,21 @@ capability_words <- function(facts) {
     Placement = placement_words(facts$placement),
     Limits = limit_words(facts$limits)
   )
+}
+
+# The first list as it is; each that rho_narrow() added stands for itself, so that a `!` in it opens
+# nothing of the others.
+pattern_words <- function(lists) {
+  lists <- Filter(function(list) length(list) > 0L, lists)
+  if (length(lists) == 0L) {
+    return(character())
+  }
+  added <- vapply(
+    lists[-1L],
+    function(list) sprintf("[added: %s]", paste(unlist(list), collapse = ", ")),
+    ""
+  )
+  c(unlist(lists[[1L]]), added)
 }
 
 S7::method(format, RhoHostCapability) <- function(x, ...) {

@@ -258,7 +258,13 @@ impl Capability {
                         });
                     }
                 }
-                anchors.extend(candidate.inherited);
+                for anchor in candidate.inherited {
+                    let same =
+                        |known: &Anchor| known.prefix == anchor.prefix && known.rules.source() == anchor.rules.source();
+                    if !anchors.iter().any(same) {
+                        anchors.push(anchor);
+                    }
+                }
             }
             let spellings = declared
                 .iter()
@@ -543,6 +549,9 @@ impl Capability {
             "cwd_inside": self.cwd.inside.is_some(),
             "deny": self.deny.concat(),
             "protect": self.protect.concat(),
+            // Each list stands for itself: a `!` of one opens nothing of another.
+            "deny_lists": self.deny,
+            "protect_lists": self.protect,
             "environment": self.environment.describe(),
             "environment_inherited": self.environment.is_inherited(),
             "git": self.environment.describe_git(),
@@ -555,12 +564,20 @@ impl Capability {
 
     fn compute_digest(&self) -> String {
         let mut facts = self.facts();
-        // Other spellings of a root change nothing of what is allowed.
-        if let Some(roots) = facts["roots"].as_array_mut() {
-            for root in roots {
-                if let Some(root) = root.as_object_mut() {
-                    root.remove("declared");
+        // Other spellings of a root change nothing of what is allowed; carve-outs that it has from a
+        // root above it do, also when that root is gone.
+        if let Some(shown) = facts["roots"].as_array_mut() {
+            for (shown, root) in shown.iter_mut().zip(&self.roots) {
+                if let Some(shown) = shown.as_object_mut() {
+                    shown.remove("declared");
                 }
+                let mut anchors: Vec<_> = root
+                    .anchors
+                    .iter()
+                    .map(|anchor| (display(&path::join(&anchor.prefix)), anchor.rules.source()))
+                    .collect();
+                anchors.sort_unstable();
+                shown["anchors"] = json!(anchors);
             }
         }
         facts["added"] = self

@@ -487,6 +487,40 @@ fn the_digest_covers_what_is_allowed_and_nothing_else() {
 }
 
 #[test]
+fn what_narrowing_keeps_closed_is_in_the_digest() {
+    let tree = tree();
+    let narrow = |spec: CapabilitySpec, change: NarrowSpec| Capability::new(spec).unwrap().narrow(change).unwrap();
+    let with = |deny: &[&str], write: &str| CapabilitySpec {
+        deny: texts(deny),
+        write: vec![bytes(tree.path().join(write))],
+        ..spec(&tree)
+    };
+    // A pattern that opens within one list, and one that opens nothing in a list of its own.
+    let open = Capability::new(with(&["f", "!f"], "root")).unwrap();
+    let added = NarrowSpec {
+        deny: Some(texts(&["!f"])),
+        ..NarrowSpec::default()
+    };
+    let closed = narrow(with(&["f"], "root"), added);
+    assert_eq!((read(&open, "f"), read(&closed, "f")), (None, Some(Code::CarveOut)));
+    assert_ne!(open.digest(), closed.digest());
+    // A pattern that is anchored at a root which is gone.
+    let inner = bytes(tree.path().join("root/a"));
+    let kept = NarrowSpec {
+        write: Some(vec![inner.clone()]),
+        read: Some(Vec::new()),
+        ..NarrowSpec::default()
+    };
+    let narrowed = narrow(with(&["/a/g"], "root"), kept);
+    let direct = Capability::new(with(&["/a/g"], "root/a")).unwrap();
+    assert_eq!(
+        (read(&narrowed, "a/g"), read(&direct, "a/g")),
+        (Some(Code::CarveOut), None)
+    );
+    assert_ne!(narrowed.digest(), direct.digest());
+}
+
+#[test]
 fn an_inherited_value_is_in_no_digest_and_not_shown() {
     // In processes of their own: the environment of this one is shared by all tests.
     if std::env::var_os("RHOCAP_TEST_DIGEST").is_some() {

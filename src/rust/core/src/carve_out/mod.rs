@@ -128,6 +128,8 @@ impl Lists {
 
 /// The compiled carve-outs of one root or of the roots above it.
 pub struct CarveOuts {
+    /// The lists as they were given, for telling two carve-outs apart.
+    source: String,
     deny: Lists,
     protect: Lists,
 }
@@ -139,9 +141,16 @@ impl CarveOuts {
     /// `pattern` for one that is empty, a comment, or no glob.
     pub fn new(deny: &[Vec<String>], protect: &[Vec<String>]) -> Result<Arc<Self>, Misuse> {
         Ok(Arc::new(Self {
+            source: serde_json::json!([deny, protect]).to_string(),
             deny: Lists::new(deny)?,
             protect: Lists::new(protect)?,
         }))
+    }
+
+    /// The lists as they were given.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// The pattern of several components of which `name` could be one before the last.
