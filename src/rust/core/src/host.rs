@@ -79,10 +79,13 @@ fn exchange() -> Option<bool> {
     answer
 }
 
-/// Whether Landlock is among the active security modules. Its version is asked for when it is used.
-fn landlock() -> Option<bool> {
-    let modules = std::fs::read_to_string("/sys/kernel/security/lsm").ok()?;
-    Some(modules.split(',').any(|module| module.trim() == "landlock"))
+/// Whether Landlock is among the active security modules. The kernel itself is asked when it is used.
+fn landlock() -> &'static str {
+    match std::fs::read_to_string("/sys/kernel/security/lsm") {
+        Ok(modules) if modules.split(',').any(|module| module.trim() == "landlock") => "yes",
+        Ok(_) => "no",
+        Err(_) => "not known: the security file system is not mounted",
+    }
 }
 
 /// How many user namespaces the system allows; 0 is none.
