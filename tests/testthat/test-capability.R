@@ -294,7 +294,8 @@ test_that("a library below a write root becomes a printed carve-out", {
   on.exit(.libPaths(old))
   .libPaths(c(library, old))
   capability <- tree_capability(tree)
-  expect_match(gsub(" +", " ", paste(format(capability), collapse = " ")), "a library of .libPaths()", fixed = TRUE)
+  words <- gsub(" +", " ", paste(format(capability), collapse = " "))
+  expect_match(words, "a library of .libPaths()", fixed = TRUE)
   expect_outcome(rho_write(capability, "renv/library/x", "x"), RhoDenied, "CarveOut")
   expect_error(
     rho_host_capability(write = library, cwd = tree$root),
