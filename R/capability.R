@@ -17,7 +17,8 @@ NULL
 #' @details
 #' Roots are directories that exist now, given as absolute paths without `..`. They are opened now
 #' and kept open: a directory renamed or replaced later changes nothing. Writing includes reading. A
-#' write root must not be, or lie in, R's home, a library of `.libPaths()` or the installed rhocap.
+#' write root must not be, or lie in, R's home, the directory of its start-up files, a library of
+#' `.libPaths()` or the installed rhocap.
 #'
 #' Carve-outs are patterns in gitignore syntax, relative to each root, also for names that are
 #' created later. `deny`: neither readable nor writable. `protect`: not writable.
@@ -296,10 +297,14 @@ RhoHostCapability <- rho_class(
 
 # Directories whose files run outside the capability. They are named here because only R knows them.
 reserved_directories <- function() {
+  start_up <- list.files(R.home("etc"), full.names = TRUE)
+  start_up <- unique(dirname(suppressWarnings(normalizePath(start_up))))
   places <- c(
     R_HOME = R.home(),
     stats::setNames(.libPaths(), rep("a library of .libPaths()", length(.libPaths()))),
-    `the installed rhocap` = system.file(package = "rhocap")
+    `the installed rhocap` = system.file(package = "rhocap"),
+    # Debian keeps R's start-up files in /etc/R and links to them.
+    stats::setNames(start_up, rep("the directory of R's start-up files", length(start_up)))
   )
   places <- places[nzchar(places)]
   list(paths = unname(places), what = names(places))

@@ -32,6 +32,7 @@
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
+#' | `rhocap_error_memory` | R has no memory for a result; the call itself is done |
 #' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
 #' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |
 #'
@@ -107,7 +108,8 @@ check_string <- function(x, arg, wanted = "one string", empty = TRUE) {
   if (!empty && !nzchar(x)) {
     abort("value", sprintf("`%s` is empty. It must be %s.", arg, wanted), argument = arg)
   }
-  as_utf8(as.vector(x))
+  # `[[` also makes a plain vector of a deferred one, whose elements nothing else would keep alive.
+  as_utf8(as.vector(x)[[1L]])
 }
 
 check_strings <- function(x, arg, wanted = "a character vector") {

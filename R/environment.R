@@ -63,8 +63,8 @@ rho_env_inherit <- function() RhoEnvInherit()
 #' Let a child R find the user's packages
 #'
 #' A part for [rho_environment()]: sets `R_LIBS` to `libraries` and makes readable those libraries,
-#' the directories that their entries resolve to (renv links into a cache) and R's own home. These
-#' read roots carry no carve-outs. Evaluated now, not later.
+#' the packages that their entries link to (renv links into a cache) and R's own home. These read
+#' roots carry no carve-outs of their own; those of a root around them hold. Evaluated now, not later.
 #'
 #' @param libraries Library directories that exist. A character vector.
 #' @return A value of class `RhoEnvironmentR`.
@@ -92,11 +92,12 @@ rho_environment_r <- function(libraries = .libPaths()) {
   )
 }
 
-# Where the links in a library lead, when that is outside the libraries.
+# Where the links in a library lead, when that is a package outside the libraries. A link to anything
+# else, such as the top of the file system, is not made readable.
 linked_directories <- function(libraries) {
   entries <- list.files(libraries, full.names = TRUE, all.files = TRUE, no.. = TRUE)
   targets <- unique(suppressWarnings(normalizePath(entries[nzchar(Sys.readlink(entries))])))
-  targets <- targets[dir.exists(targets)]
+  targets <- targets[file.exists(file.path(targets, "DESCRIPTION"))]
   inside <- vapply(
     targets,
     function(target) any(startsWith(target, paste0(libraries, "/"))),

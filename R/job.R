@@ -9,7 +9,8 @@ await_job <- function(job) {
     wait_for_job(job)
   })
   wait_for_job(job)
-  value <- check_boundary(core_job_take(job))
+  # An interrupt here would lose the result of what is done.
+  value <- suspendInterrupts(check_boundary(core_job_take(job)))
   on.exit()
   value
 }

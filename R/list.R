@@ -15,10 +15,12 @@ NULL
 #'   \item{`path`}{the directory below its root, escaped}
 #'   \item{`entries`}{a data frame, one row an entry, sorted by path: `path` (relative to the
 #'     directory; escaped where a name is not UTF-8), `kind` (`file`, `directory`, `symlink`,
-#'     `fifo`, `socket`, `device`, `other`), `bytes`, `modified` (POSIXct, UTC), `carve_out`
+#'     `fifo`, `socket`, `device`, `other`), `bytes` (`NA` where reading is denied), `modified`
+#'     (POSIXct, UTC), `carve_out`
 #'     (`deny`, `protect` or `NA`), `mount` (whether another file system starts there), `raw` (a
 #'     list: the bytes of a path that is not UTF-8, otherwise `NULL`)}
-#'   \item{`truncated`}{whether the capability's `entries` limit was reached}
+#'   \item{`truncated`}{whether names are missing: there are more than the capability's `entries`, or
+#'     directories deeper than 128 levels or not readable}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
 #' @inheritSection rho_read Errors
@@ -120,7 +122,8 @@ S7::method(format, RhoListing) <- function(x, ...) {
 entry_lines <- function(entries) {
   names <- entry_names(entries)
   notes <- entry_notes(entries)
-  sizes <- ifelse(entries$kind == "file", format(entries$bytes, big.mark = ",", trim = TRUE), "")
+  known <- entries$kind == "file" & !is.na(entries$bytes)
+  sizes <- ifelse(known, format(entries$bytes, big.mark = ",", trim = TRUE), "")
   trimws(paste0(formatC(sizes, width = max(nchar(sizes), 0L)), "  ", names, notes), "right")
 }
 

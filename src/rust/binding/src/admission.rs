@@ -6,7 +6,7 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::{Access, Admitted, Request};
 
-use crate::argument::{bytes, text};
+use crate::argument::{bad_word, bytes, text};
 use crate::condition::guard;
 use crate::handle::held;
 use crate::outcome::call;
@@ -39,7 +39,8 @@ fn core_admit(handle: Robj, tool: Robj, principal: Robj, path: Robj, access: Rob
         let access = match text(&access, "access")? {
             "read" => Access::Read,
             "write" => Access::Write,
-            _ => Access::List,
+            "list" => Access::List,
+            _ => return Err(bad_word("access")),
         };
         call(
             &handle,

@@ -10,6 +10,11 @@ fn wrong_type(name: &str, wanted: &str) -> Misuse {
     Misuse::new("type", format!("`{name}` must be {wanted}.")).with("argument", name)
 }
 
+/// A word of a closed set that is none of them.
+pub fn bad_word(name: &str) -> Misuse {
+    Misuse::new("value", format!("`{name}` is no word that rhocap knows.")).with("argument", name)
+}
+
 fn not_utf8(name: &str) -> Misuse {
     Misuse::new(
         "encoding",

@@ -9,7 +9,7 @@ use rhocap_core::limits::Limits;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::policy::{Network, Placement, Process};
 
-use crate::argument::{count, flag, number, paths, text, texts, Fields};
+use crate::argument::{bad_word, count, flag, number, paths, text, texts, Fields};
 use crate::condition::guard;
 use crate::handle::{held, hold};
 use crate::sexp::{element, Element};
@@ -82,10 +82,6 @@ fn core_deny_defaults() -> Robj {
 #[extendr]
 fn core_protect_defaults() -> Robj {
     guard(|| Ok(capability::protect_defaults().into()))
-}
-
-fn bad_word(name: &str) -> Misuse {
-    Misuse::new("value", format!("`{name}` is no policy that rhocap knows.")).with("argument", name)
 }
 
 fn process(value: &Robj, name: &str) -> Result<Process, Misuse> {

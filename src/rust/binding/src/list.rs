@@ -27,7 +27,10 @@ pub fn columns(entries: Vec<ListEntry>) -> Plain {
         Plain::Texts(entries.iter().map(|entry| fact(entry).map(str::to_owned)).collect())
     };
     #[allow(clippy::cast_precision_loss)] // No file is that large.
-    let bytes = entries.iter().map(|entry| Some(entry.bytes as f64)).collect();
+    let bytes = entries
+        .iter()
+        .map(|entry| entry.bytes.map(|bytes| bytes as f64))
+        .collect();
     let mut columns = vec![
         ("kind", column(|entry| Some(entry.kind))),
         ("bytes", Plain::Numbers(bytes)),

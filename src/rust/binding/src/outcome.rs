@@ -7,7 +7,7 @@ use rhocap_core::outcome::{Call, Code};
 use rhocap_core::verb::{self, Caller, Principal, Request, Started, Target, Value};
 
 use crate::admission::Admission;
-use crate::argument::{bytes, text};
+use crate::argument::{bad_word, bytes, text};
 use crate::condition::guard;
 use crate::handle::hold;
 use crate::job::Work;
@@ -20,7 +20,8 @@ pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, request: Request) -> R
     let capability = capability::of_handle(handle)?;
     let principal = match text(principal, "principal")? {
         "model" => Principal::Model,
-        _ => Principal::User,
+        "user" => Principal::User,
+        _ => return Err(bad_word("principal")),
     };
     let caller = Caller {
         tool: text(tool, "tool")?.to_owned(),

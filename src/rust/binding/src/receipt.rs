@@ -33,12 +33,7 @@ fn core_receipts(start: Robj, size: Robj) -> Robj {
 fn core_receipt_by_id(id: Robj) -> Robj {
     guard(|| {
         let id = text(&id, "id")?;
-        let log = receipt::log();
-        let found = log
-            .recent(log.len())
-            .into_iter()
-            .rev()
-            .find(|receipt| parse(receipt)["id"] == id);
+        let found = receipt::log().by_id(id);
         Ok(found.map_or(Plain::Null, |receipt| receipt.json.clone().into()))
     })
 }

@@ -73,8 +73,9 @@ pub fn element(vector: &Robj, index: usize) -> Option<Element<'_>> {
         return None;
     }
     let index = isize::try_from(index).ok()?;
-    // SAFETY: the index lies in a character vector, which `vector` keeps alive; R never moves or
-    // changes the bytes of a CHARSXP.
+    // SAFETY: the index lies in a character vector; R never moves or changes the bytes of a CHARSXP, and
+    // `vector` keeps it alive: R's side hands over plain vectors (`check_string()`), not the deferred
+    // kinds that make an element anew each time.
     unsafe {
         let string = STRING_ELT(vector.get().cast(), index);
         if std::ptr::eq(string, R_NaString) {
@@ -97,28 +98,78 @@ pub fn pointer_tag(pointer: &Robj) -> Robj {
     unsafe { Robj::from_sexp(R_ExternalPtrTag(pointer.get().cast()).cast()) }
 }
 
+/// From this size on, in bytes, R may well have no memory for a value.
+const LARGE: usize = 1 << 16;
+
 /// Makes R objects of a value.
 ///
-/// R signals an error by a jump over our frames when it has no memory. Small values are not worth a
-/// guard against that: what is lost then is the value itself. A long text is made under R's own
-/// `tryCatch`.
+/// R signals that it has no memory by a jump over our frames. A large value is made under R's own
+/// `tryCatch`, in a frame that owns nothing. (R's side suspends interrupts where a value can be large,
+/// because they jump too.) A small one is not worth the guard: with so little memory left R is lost.
 ///
 /// # Errors
-/// `memory` when R cannot hold a text.
+/// `memory` when R cannot hold the value.
 pub fn build(plain: &Plain) -> Result<Robj, Misuse> {
+    extern "C" fn body(data: *mut c_void) -> Sexp {
+        // SAFETY: `data` is the value below, alive during the call.
+        unsafe { make(&*data.cast::<Plain>()) }
+    }
+    extern "C" fn handler(_: Sexp, _: *mut c_void) -> Sexp {
+        std::ptr::null_mut()
+    }
+
+    let no_memory = || {
+        Misuse::new(
+            "memory",
+            "R cannot hold the whole result. Ask for less of it: a text in parts, with `lines`; fewer entries.",
+        )
+    };
+    let size = size(plain).ok_or_else(no_memory)?;
+    let data: *mut c_void = std::ptr::from_ref(plain).cast_mut().cast();
     // SAFETY: guarded functions run on R's own thread.
-    single_threaded(|| unsafe { make(plain).map(|made| Robj::from_sexp(made.cast())) })
+    single_threaded(|| unsafe {
+        let made = if size < LARGE {
+            body(data)
+        } else {
+            R_tryCatchError(body, data, handler, std::ptr::null_mut())
+        };
+        if made.is_null() {
+            return Err(no_memory());
+        }
+        Ok(Robj::from_sexp(made.cast()))
+    })
+}
+
+/// About how many bytes R takes for a value; nothing when it holds a text that R cannot hold.
+fn size(plain: &Plain) -> Option<usize> {
+    const OBJECT: usize = 56;
+    let text = |text: &str| c_int::try_from(text.len()).ok().map(|_| OBJECT + text.len());
+    let of_contents = match plain {
+        Plain::Null | Plain::Flag(_) | Plain::Number(_) | Plain::Word(_) | Plain::Handle(_) => 0,
+        Plain::Text(given) => text(given)?,
+        Plain::Flags(flags) => 4 * flags.len(),
+        Plain::Numbers(numbers) => 8 * numbers.len(),
+        Plain::Bytes(bytes) => bytes.len(),
+        Plain::Texts(texts) => texts.iter().flatten().map(|given| text(given)).sum::<Option<usize>>()?,
+        Plain::List(items) => items.iter().map(size).sum::<Option<usize>>()?,
+        Plain::Named(fields) => fields.iter().map(|(_, value)| size(value)).sum::<Option<usize>>()?,
+        Plain::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| Some(text(name)? + size(value)?))
+            .sum::<Option<usize>>()?,
+    };
+    Some(OBJECT + of_contents)
 }
 
 /// The object is not protected; it must go into a protected one, or back to R, before the next is
-/// made.
-unsafe fn make(plain: &Plain) -> Result<Sexp, Misuse> {
-    Ok(match plain {
+/// made. No frame here owns anything, because R may jump over it.
+unsafe fn make(plain: &Plain) -> Sexp {
+    match plain {
         Plain::Null => R_NilValue,
         Plain::Flag(flag) => Rf_ScalarLogical(c_int::from(*flag)),
         Plain::Number(number) => Rf_ScalarReal(*number),
-        Plain::Text(text) => one_string(text)?,
-        Plain::Word(word) => one_string(word)?,
+        Plain::Text(text) => one_string(text),
+        Plain::Word(word) => one_string(word),
         Plain::Flags(flags) => {
             let vector = Rf_protect(Rf_allocVector(LGLSXP, length(flags.len())));
             for (index, flag) in flags.iter().enumerate() {
@@ -151,46 +202,44 @@ unsafe fn make(plain: &Plain) -> Result<Sexp, Misuse> {
         }
         Plain::List(items) => {
             let list = Rf_protect(Rf_allocVector(VECSXP, length(items.len())));
-            let filled = fill(list, items.iter());
+            fill(list, items.iter());
             Rf_unprotect(1);
-            filled?;
             list
         }
         Plain::Named(fields) => named(
             fields.len(),
             fields.iter().map(|(name, _)| *name),
             fields.iter().map(|(_, value)| value),
-        )?,
+        ),
         Plain::Object(fields) => named(
             fields.len(),
             fields.iter().map(|(name, _)| name.as_str()),
             fields.iter().map(|(_, value)| value),
-        )?,
+        ),
         Plain::Handle(handle) => handle.get().cast(),
-    })
+    }
 }
 
 unsafe fn named<'a>(
     size: usize,
     names: impl Iterator<Item = &'a str>,
     values: impl Iterator<Item = &'a Plain>,
-) -> Result<Sexp, Misuse> {
+) -> Sexp {
     let list = Rf_protect(Rf_allocVector(VECSXP, length(size)));
     let labels = Rf_protect(Rf_allocVector(STRSXP, length(size)));
     for (index, name) in names.enumerate() {
         SET_STRING_ELT(labels, length(index), characters(name));
     }
     Rf_setAttrib(list, R_NamesSymbol, labels);
-    let filled = fill(list, values);
+    fill(list, values);
     Rf_unprotect(2);
-    filled.map(|()| list)
+    list
 }
 
-unsafe fn fill<'a>(list: Sexp, values: impl Iterator<Item = &'a Plain>) -> Result<(), Misuse> {
+unsafe fn fill<'a>(list: Sexp, values: impl Iterator<Item = &'a Plain>) {
     for (index, value) in values.enumerate() {
-        SET_VECTOR_ELT(list, length(index), make(value)?);
+        SET_VECTOR_ELT(list, length(index), make(value));
     }
-    Ok(())
 }
 
 /// Bytes of R's interface are counted with a sign.
@@ -198,47 +247,20 @@ fn length(size: usize) -> isize {
     isize::try_from(size).unwrap_or(isize::MAX)
 }
 
-/// A string of R. A NUL byte, which it cannot hold, is shown escaped.
+/// A string of R, up to a NUL byte, which it cannot hold.
 unsafe fn characters(text: &str) -> Sexp {
-    if text.as_bytes().contains(&0) {
-        return characters(&text.replace('\0', "\\0"));
-    }
+    let whole = text.find('\0').map_or(text, |nul| &text[..nul]);
     // Longer texts were refused.
-    Rf_mkCharLenCE(text.as_ptr().cast(), c_int::try_from(text.len()).unwrap_or(0), CE_UTF8)
+    Rf_mkCharLenCE(
+        whole.as_ptr().cast(),
+        c_int::try_from(whole.len()).unwrap_or(0),
+        CE_UTF8,
+    )
 }
 
-unsafe fn one_string(text: &str) -> Result<Sexp, Misuse> {
-    const LONG: usize = 1 << 20;
-    extern "C" fn body(data: *mut c_void) -> Sexp {
-        // SAFETY: `data` is the text below, alive during the call.
-        unsafe {
-            let text: &str = *data.cast::<&str>();
-            let string = Rf_protect(characters(text));
-            let vector = Rf_ScalarString(string);
-            Rf_unprotect(1);
-            vector
-        }
-    }
-    extern "C" fn handler(_: Sexp, _: *mut c_void) -> Sexp {
-        // SAFETY: a constant of R.
-        unsafe { R_NilValue }
-    }
-
-    let mut text = text;
-    let data: *mut c_void = (&raw mut text).cast();
-    if text.len() < LONG {
-        return Ok(body(data));
-    }
-    let made = if c_int::try_from(text.len()).is_ok() {
-        R_tryCatchError(body, data, handler, std::ptr::null_mut())
-    } else {
-        R_NilValue
-    };
-    if std::ptr::eq(made, R_NilValue) {
-        return Err(Misuse::new(
-            "memory",
-            "R cannot hold the whole text. Read it in parts, with `lines`.",
-        ));
-    }
-    Ok(made)
+unsafe fn one_string(text: &str) -> Sexp {
+    let string = Rf_protect(characters(text));
+    let vector = Rf_ScalarString(string);
+    Rf_unprotect(1);
+    vector
 }

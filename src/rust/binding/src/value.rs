@@ -50,7 +50,16 @@ impl From<u64> for Plain {
 
 impl From<String> for Plain {
     fn from(text: String) -> Self {
-        Self::Text(text)
+        Self::Text(without_nul(text))
+    }
+}
+
+/// R's strings cannot hold a NUL byte; it is shown escaped.
+fn without_nul(text: String) -> String {
+    if text.as_bytes().contains(&0) {
+        text.replace('\0', "\\0")
+    } else {
+        text
     }
 }
 
@@ -79,9 +88,10 @@ impl From<&Value> for Plain {
             Value::Null => Self::Null,
             Value::Bool(flag) => Self::Flag(*flag),
             Value::Number(number) => Self::Number(number.as_f64().unwrap_or(f64::NAN)),
-            Value::String(text) => Self::Text(text.clone()),
+            Value::String(text) => text.clone().into(),
             Value::Array(items) if items.iter().all(Value::is_string) => {
-                Self::Texts(items.iter().map(|item| item.as_str().map(str::to_owned)).collect())
+                let text = |item: &Value| item.as_str().map(|text| without_nul(text.to_owned()));
+                Self::Texts(items.iter().map(text).collect())
             }
             Value::Array(items) if items.iter().all(Value::is_number) => {
                 Self::Numbers(items.iter().map(Value::as_f64).collect())
@@ -93,7 +103,7 @@ impl From<&Value> for Plain {
             Value::Object(fields) => Self::Object(
                 fields
                     .iter()
-                    .map(|(name, field)| (name.clone(), field.into()))
+                    .map(|(name, field)| (without_nul(name.clone()), field.into()))
                     .collect(),
             ),
         }

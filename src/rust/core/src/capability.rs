@@ -91,8 +91,8 @@ pub struct NarrowSpec {
 
 /// Where relative paths start.
 pub struct Cwd {
-    /// The directory's names without links.
-    pub canonical: Vec<Vec<u8>>,
+    /// The directory, held open: what is renamed or replaced later does not matter.
+    pub opened: Opened,
     /// The root it lies in and its joined names there; none when it lies in no root.
     pub inside: Option<(usize, Vec<u8>)>,
 }
@@ -120,6 +120,23 @@ struct Candidate {
     access: RootAccess,
     origin: Origin,
     inherited: Vec<Anchor>,
+}
+
+impl Candidate {
+    /// A root as it is, through the descriptor that is open already: one candidate for each spelling.
+    fn keep(root: &Root, access: RootAccess) -> impl Iterator<Item = Self> + '_ {
+        root.declared.iter().map(move |declared| Self {
+            opened: Opened {
+                declared: declared.clone(),
+                canonical: root.canonical.clone(),
+                facts: root.facts,
+                handle: Arc::clone(&root.handle),
+            },
+            access,
+            origin: root.origin,
+            inherited: root.anchors_above(),
+        })
+    }
 }
 
 impl Capability {
@@ -248,22 +265,22 @@ impl Capability {
                 prefix: Vec::new(),
                 rules: Arc::clone(&own[index]),
             }];
-            if candidate.origin == Origin::User {
-                for (outer, (canonical, origin)) in places.iter().enumerate() {
-                    if *origin == Origin::User && below(canonical, &places[index].0) {
-                        let prefix = places[index].0[canonical.len()..].to_vec();
-                        anchors.push(Anchor {
-                            prefix,
-                            rules: Arc::clone(&own[outer]),
-                        });
-                    }
+            // A library in a directory that the user named lies under that one's carve-outs, too: a link in
+            // it may lead anywhere there.
+            for (outer, (canonical, origin)) in places.iter().enumerate() {
+                if *origin == Origin::User && below(canonical, &places[index].0) {
+                    let prefix = places[index].0[canonical.len()..].to_vec();
+                    anchors.push(Anchor {
+                        prefix,
+                        rules: Arc::clone(&own[outer]),
+                    });
                 }
-                for anchor in candidate.inherited {
-                    let same =
-                        |known: &Anchor| known.prefix == anchor.prefix && known.rules.source() == anchor.rules.source();
-                    if !anchors.iter().any(same) {
-                        anchors.push(anchor);
-                    }
+            }
+            for anchor in candidate.inherited {
+                let same =
+                    |known: &Anchor| known.prefix == anchor.prefix && known.rules.source() == anchor.rules.source();
+                if !anchors.iter().any(same) {
+                    anchors.push(anchor);
                 }
             }
             let spellings = declared
@@ -296,10 +313,7 @@ impl Capability {
             id: crate::random::hex(16),
             digest: String::new(),
             roots,
-            cwd: Cwd {
-                canonical: cwd.canonical,
-                inside,
-            },
+            cwd: Cwd { opened: cwd, inside },
             environment,
             process,
             network,
@@ -352,60 +366,47 @@ impl Capability {
         };
         let mut candidates = Vec::new();
         for (access, asked) in [(RootAccess::Read, &spec.read), (RootAccess::Write, &spec.write)] {
+            let named = |root: &&Root| root.access == access && root.origin == Origin::User;
             match asked {
                 None => {
-                    // Kept as they are, through the descriptors that are open already.
-                    for root in self.roots.iter().filter(|root| root.access == access) {
-                        for declared in &root.declared {
-                            candidates.push(Candidate {
-                                opened: Opened {
-                                    declared: declared.clone(),
-                                    canonical: root.canonical.clone(),
-                                    facts: root.facts,
-                                    handle: Arc::clone(&root.handle),
-                                },
-                                access,
-                                origin: root.origin,
-                                inherited: root.anchors_above(),
-                            });
-                        }
-                    }
+                    candidates.extend(
+                        self.roots
+                            .iter()
+                            .filter(named)
+                            .flat_map(|root| Candidate::keep(root, access)),
+                    );
                 }
                 Some(paths) => {
                     for given in paths {
                         candidates.push(self.inner_candidate(given, access)?);
                     }
-                    if access == RootAccess::Read {
-                        continue;
-                    }
                     // A directory that was writable and is not named stays readable only if it is
                     // named in `read`, or `read` was left as it was.
-                    if spec.read.is_none() {
-                        for root in self.roots.iter().filter(|root| root.access == RootAccess::Write) {
-                            candidates.push(Candidate {
-                                opened: Opened {
-                                    declared: root.declared[0].clone(),
-                                    canonical: root.canonical.clone(),
-                                    facts: root.facts,
-                                    handle: Arc::clone(&root.handle),
-                                },
-                                access: RootAccess::Read,
-                                origin: root.origin,
-                                inherited: root.anchors_above(),
-                            });
-                        }
+                    if access == RootAccess::Write && spec.read.is_none() {
+                        let demoted = self.roots.iter().filter(named);
+                        candidates.extend(demoted.flat_map(|root| Candidate::keep(root, RootAccess::Read)));
                     }
                 }
             }
         }
+        // R's libraries belong to the entry that tells R of them, and go with it.
+        if spec
+            .environment
+            .as_ref()
+            .is_none_or(|keep| keep.iter().any(|name| name == "R_LIBS"))
+        {
+            let libraries = self.roots.iter().filter(|root| root.origin == Origin::Library);
+            candidates.extend(libraries.flat_map(|root| Candidate::keep(root, root.access)));
+        }
+        self.keep_inner(&mut candidates);
         let cwd = match &spec.cwd {
             Some(given) => root::open("cwd", given)?,
-            None => root::open("cwd", &with_slash(&self.cwd.canonical))?,
+            None => self.cwd.opened.clone(),
         };
         let mut deny = self.deny.clone();
-        deny.extend(spec.deny);
+        deny.extend(spec.deny.filter(|list| !list.is_empty()));
         let mut protect = self.protect.clone();
-        protect.extend(spec.protect);
+        protect.extend(spec.protect.filter(|list| !list.is_empty()));
         Self::assemble(
             candidates,
             cwd,
@@ -418,6 +419,23 @@ impl Capability {
             limits,
             self.reserved.clone(),
         )
+    }
+
+    /// A root inside a directory that is kept governs its place in the smaller capability too, with no more
+    /// than both allow. Without it the rules of the directory around it would hold there, and may be wider.
+    fn keep_inner(&self, candidates: &mut Vec<Candidate>) {
+        let mut inner = Vec::new();
+        for root in &self.roots {
+            let known = |candidate: &Candidate| root.is(candidate.opened.facts.identity, candidate.opened.facts.mount);
+            let around = candidates
+                .iter()
+                .filter(|candidate| root.canonical.starts_with(&candidate.opened.canonical))
+                .max_by_key(|candidate| candidate.opened.canonical.len());
+            if let (false, Some(around)) = (candidates.iter().any(known), around) {
+                inner.extend(Candidate::keep(root, root.access.min(around.access)));
+            }
+        }
+        candidates.append(&mut inner);
     }
 
     fn inner_candidate(&self, given: &[u8], access: RootAccess) -> Result<Candidate, Misuse> {
@@ -450,6 +468,8 @@ impl Capability {
         let inherited = outer
             .anchors
             .iter()
+            // Of the root itself, its own are compiled anew.
+            .filter(|anchor| !(prefix.is_empty() && anchor.prefix.is_empty()))
             .map(|anchor| Anchor {
                 prefix: anchor.prefix.iter().chain(&prefix).cloned().collect(),
                 rules: Arc::clone(&anchor.rules),
@@ -545,7 +565,7 @@ impl Capability {
             .collect();
         json!({
             "roots": roots,
-            "cwd": display(&with_slash(&self.cwd.canonical)),
+            "cwd": display(&with_slash(&self.cwd.opened.canonical)),
             "cwd_inside": self.cwd.inside.is_some(),
             "deny": self.deny.concat(),
             "protect": self.protect.concat(),
@@ -627,12 +647,14 @@ fn reserve(
     reserved: &[Reserved],
     added: &mut Vec<(usize, String, String)>,
 ) -> Result<(), Misuse> {
+    let above = root::identities_above(&opened.handle);
     for place in reserved {
-        // A library that does not exist cannot be written to through a root that exists.
+        // What does not exist, or what this user cannot open, cannot be written to through a root.
         let Ok(found) = root::open("reserved", &place.path) else {
             continue;
         };
-        if opened.canonical.starts_with(&found.canonical) || opened.facts.identity == found.facts.identity {
+        // By identity too: a directory of a library may be mounted in another place.
+        if opened.canonical.starts_with(&found.canonical) || above.contains(&found.facts.identity) {
             let shown = display(&with_slash(&opened.declared));
             return Err(Misuse::new("reserved", format!(
                 "\"{shown}\" cannot be writable: it is, or lies in, {} (\"{}\"), whose files run outside the capability. Choose another directory.",
@@ -640,7 +662,13 @@ fn reserve(
             )).with("path", shown).with("reserved", &place.what));
         }
         if found.canonical.starts_with(&opened.canonical) {
-            let pattern = carve_out::pattern::exact_directory(&found.canonical[opened.canonical.len()..]);
+            let Some(pattern) = carve_out::pattern::exact_directory(&found.canonical[opened.canonical.len()..]) else {
+                let shown = display(&with_slash(&opened.declared));
+                return Err(Misuse::new("reserved", format!(
+                    "\"{shown}\" cannot be writable: it holds {} (\"{}\"), whose name no pattern can protect. Rename that directory, or choose another.",
+                    place.what, display(&place.path)
+                )).with("path", shown).with("reserved", &place.what));
+            };
             if !added.iter().any(|(root, known, _)| *root == index && *known == pattern) {
                 added.push((index, pattern, place.what.clone()));
             }

@@ -81,6 +81,20 @@ struct Held {
     value: Vec<u8>,
 }
 
+/// The minimal set, for an environment to start from.
+fn minimal() -> BTreeMap<String, Held> {
+    let held = |(name, value): &(&str, &str)| {
+        let kind = if PRIVATE.contains(name) {
+            Kind::Private
+        } else {
+            Kind::Minimal
+        };
+        let value = value.as_bytes().to_vec();
+        ((*name).to_owned(), Held { kind, value })
+    };
+    MINIMAL.iter().map(held).collect()
+}
+
 /// The environment of a capability. It has no `Debug`: inherited values are not for showing.
 #[derive(Clone)]
 pub struct Environment {
@@ -195,20 +209,7 @@ impl Environment {
                 }
             }
         } else {
-            for (name, value) in MINIMAL {
-                let kind = if PRIVATE.contains(name) {
-                    Kind::Private
-                } else {
-                    Kind::Minimal
-                };
-                entries.insert(
-                    (*name).to_owned(),
-                    Held {
-                        kind,
-                        value: value.as_bytes().to_vec(),
-                    },
-                );
-            }
+            entries = minimal();
         }
         let mut seen = std::collections::BTreeSet::new();
         for entry in &spec.entries {
@@ -275,20 +276,9 @@ impl Environment {
             )
             .with("name", name));
         }
-        let entries = self
-            .entries
-            .iter()
-            .filter(|(name, held)| matches!(held.kind, Kind::Minimal | Kind::Private) || keep.contains(name))
-            .map(|(name, held)| {
-                (
-                    name.clone(),
-                    Held {
-                        kind: held.kind,
-                        value: held.value.clone(),
-                    },
-                )
-            })
-            .collect();
+        // From the minimal set again, for what had taken the place of one of its entries.
+        let mut entries = minimal();
+        entries.extend(keep.iter().map(|name| (name.clone(), self.entries[name].clone())));
         Ok(Self {
             entries,
             inherit_all: false,

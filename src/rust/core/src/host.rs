@@ -58,7 +58,7 @@ fn exchange() -> Option<bool> {
     let name = |part: &str| {
         place.join(format!(
             "{}{part}-{}",
-            crate::effect::install::TEMPORARY_PREFIX,
+            crate::effect::temporary::TEMPORARY_PREFIX,
             crate::random::hex(8)
         ))
     };

@@ -159,8 +159,9 @@ impl Refusal {
             Errno::NOTEMPTY => Code::NotEmpty,
             Errno::XDEV => Code::CrossDevice,
             Errno::ROFS => Code::ReadOnly,
-            Errno::ACCESS | Errno::PERM => Code::PermissionDenied,
-            Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO => Code::WriteFailed,
+            // BUSY: a directory on which another file system is mounted.
+            Errno::ACCESS | Errno::PERM | Errno::BUSY => Code::PermissionDenied,
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Code::WriteFailed,
             // The open of a socket, or of a device without a driver.
             Errno::NXIO | Errno::NODEV => Code::NotRegular,
             _ => Code::SystemError,

@@ -29,9 +29,9 @@ pub struct Parsed {
     pub directory: bool,
 }
 
-/// Longest path that is looked at, in bytes: 16 times the kernel's bound for one call. The walk could
-/// go further, but nobody needs it, and the memory for a path must not depend on the caller.
-pub const LONGEST: usize = 65_536;
+/// Longest path that is looked at, in bytes: the kernel's bound for one call (`PATH_MAX`, with its NUL
+/// byte). The walk could go further, but time and memory for a path must not depend on the caller.
+pub const LONGEST: usize = 4_095;
 
 /// Splits `bytes`.
 ///

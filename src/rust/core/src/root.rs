@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use rustix::fs::{openat, Mode};
 use serde::Serialize;
 
 use crate::carve_out::{CarveOuts, Effect, Leaf};
 use crate::escape::display;
 use crate::facts::{self, Facts, Identity, Kind};
 use crate::misuse::Misuse;
+use crate::open::DIRECTORY;
 use crate::path;
 
 /// What may be done below a root. Writing includes reading.
@@ -66,6 +68,7 @@ pub struct Root {
 }
 
 /// A directory that could be opened, before it is a root.
+#[derive(Clone)]
 pub struct Opened {
     /// The names as given.
     pub declared: Vec<Vec<u8>>,
@@ -126,6 +129,25 @@ pub fn open(kind: &'static str, given: &[u8]) -> Result<Opened, Misuse> {
     })
 }
 
+/// Which directory this is, and which ones it lies in.
+#[must_use]
+pub fn identities_above(handle: &OwnedFd) -> Vec<Identity> {
+    let mut identities = Vec::new();
+    let mut at = facts::of_handle(handle).ok();
+    let mut directory = None;
+    while let Some(found) = at {
+        // Above the top stands the top.
+        if identities.last() == Some(&found.identity) {
+            break;
+        }
+        identities.push(found.identity);
+        let from = directory.as_ref().unwrap_or(handle);
+        directory = openat(from, c"..", DIRECTORY, Mode::empty()).ok();
+        at = directory.as_ref().and_then(|above| facts::of_handle(above).ok());
+    }
+    identities
+}
+
 #[cfg(target_os = "linux")]
 fn canonical_names(handle: &OwnedFd, _: &std::path::Path) -> Result<Vec<Vec<u8>>, std::io::Error> {
     use std::os::fd::AsRawFd;
@@ -172,11 +194,13 @@ impl Root {
         })
     }
 
-    /// The pattern for which the last name of a path could be a directory on the way.
+    /// The pattern of something below a path, were the path a directory.
     #[must_use]
     pub fn leading_to(&self, names: &[u8]) -> Option<&str> {
-        let last = names.rsplit(|byte| *byte == b'/').next()?;
-        self.anchors.iter().find_map(|anchor| anchor.rules.leading_to(last))
+        self.anchors.iter().find_map(|anchor| {
+            let longer = path::join_onto(&path::join(&anchor.prefix), names);
+            anchor.rules.leading_to(&longer)
+        })
     }
 
     /// The carve-outs of roots above this one. Its own are compiled anew when it is kept.

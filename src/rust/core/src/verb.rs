@@ -30,6 +30,9 @@ pub use crate::effect::write::{Expected, Written};
 /// From this size on, work runs on a thread of its own.
 const LONG: u64 = 4 << 20;
 
+/// The same for edits, which compare.
+const LONG_COMPARED: u64 = 256 << 10;
+
 /// The same for writes that do not wait for the disk: they take less than 100 ms.
 const LONG_UNSYNCED: u64 = 32 << 20;
 
@@ -241,7 +244,11 @@ pub fn start(capability: &Arc<Capability>, request: Request<'_>, caller: Caller)
         let Some(mut work) = theirs.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return;
         };
-        let call = work.finish(&cancel);
+        // A caller that waits must not wait for ever, whatever happens here.
+        let call = catch_unwind(AssertUnwindSafe(|| work.finish(&cancel))).unwrap_or_else(|_| {
+            work.refused = Some(defect().into());
+            work.finish(&cancel)
+        });
         *shared.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
         shared.1.notify_all();
     });
@@ -335,8 +342,10 @@ impl<'a> Work<'a> {
                 if let Some((first, last)) = lines {
                     work.request["lines"] = json!([first, last]);
                 }
-                if let ReadLimit::Bytes(bytes) = limit {
-                    work.request["limit"] = bytes.into();
+                match limit {
+                    ReadLimit::Default => {}
+                    ReadLimit::Bytes(bytes) => work.request["limit"] = bytes.into(),
+                    ReadLimit::Capability => work.request["limit"] = "capability".into(),
                 }
                 work.take(target, Want::File, using);
                 work.plan = Plan::Read { lines, limit };
@@ -424,6 +433,12 @@ impl<'a> Work<'a> {
             }
             Request::Reject { arguments, message } => {
                 work.request = json!({"arguments": escape_json(&arguments)});
+                let mut message = message;
+                if message.len() > SHOWN {
+                    let end = (0..=SHOWN).rev().find(|at| message.is_char_boundary(*at));
+                    message.truncate(end.unwrap_or(0));
+                    message.push_str("...");
+                }
                 work.refused = Some(Refusal::new(Code::InvalidArguments).say(message).into());
             }
         }
@@ -449,13 +464,13 @@ impl<'a> Work<'a> {
                 result
             }
             Target::Admitted(admitted) => {
-                let fits = admitted.belongs_to(&self.capability) && fits(want, &admitted.found.object);
+                let fits = admitted.belongs_to(&self.capability) && fits(want, &admitted.found);
                 self.asked.clone_from(&admitted.request);
                 if fits {
                     Ok(admitted.found)
                 } else {
                     Err(Refusal::new(Code::InvalidArguments)
-                        .say("it was admitted by another capability or for another access; admit it again with rho_admit()")
+                        .say("it was admitted by another capability, for another access, or through a link that is not what is to be moved or removed; give the path itself")
                         .into())
                 }
             }
@@ -531,17 +546,22 @@ impl<'a> Work<'a> {
         let Some(found) = &self.found else { return false };
         let size = admission::facts(&found.object).map_or(0, |facts| facts.size);
         match &self.plan {
-            Plan::Read { .. } | Plan::Edit { .. } => size > LONG,
+            Plan::Read { .. } => size > LONG,
+            // Comparing takes longer than reading.
+            Plan::Edit { .. } => self.capability.limits().fsync || size > LONG_COMPARED,
             Plan::Write {
                 content,
                 append,
                 expected,
             } => {
-                // Without waiting for the disk a write is fast; the old content counts when it is read.
-                let reads = *append || expected.is_some() || self.capability.limits().fsync;
-                content.len() as u64 > if reads { LONG } else { LONG_UNSYNCED } || (reads && size > LONG)
+                // A disk takes its time; without waiting for it, the old content counts when it is read.
+                let reads = *append || expected.is_some();
+                self.capability.limits().fsync
+                    || content.len() as u64 > if reads { LONG } else { LONG_UNSYNCED }
+                    || (reads && size > LONG)
             }
-            Plan::List { recursive } => *recursive,
+            // How many names there are is known at the end.
+            Plan::List { .. } => true,
             Plan::Move { .. } => {
                 admission::facts(&found.object).is_some_and(|facts| facts.kind == crate::facts::Kind::Directory)
             }
@@ -563,7 +583,7 @@ impl<'a> Work<'a> {
             None => catch_unwind(AssertUnwindSafe(|| self.effect(&mut context)))
                 .unwrap_or_else(|_| {
                     context.report.extent = Extent::Partial;
-                    Err(Refusal::new(Code::SystemError).say("rhocap failed inside; please report this."))
+                    Err(defect())
                 })
                 .map_err(Refused::from),
         };
@@ -716,9 +736,19 @@ impl<'a> Work<'a> {
     }
 }
 
-fn fits(want: Want, object: &Object) -> bool {
+/// The outcome of a panic.
+fn defect() -> Refusal {
+    Refusal::new(Code::SystemError).say("rhocap failed inside; please report this.")
+}
+
+/// Whether an effect can use what was admitted. To move or remove an entry means a link itself, and an
+/// admission for writing has followed it.
+fn fits(want: Want, found: &Found) -> bool {
+    if want == Want::Name && found.links > 0 {
+        return false;
+    }
     matches!(
-        (want, object),
+        (want, &found.object),
         (Want::File, Object::File { .. })
             | (Want::Directory, Object::Directory { .. })
             | (Want::Entry { .. } | Want::Name, Object::Entry { .. })

@@ -322,6 +322,209 @@ fn narrowing_takes_away_and_never_adds() {
 }
 
 #[test]
+fn a_root_inside_a_directory_that_is_kept_keeps_its_rules() {
+    let tree = tree();
+    let at = |path: &str| bytes(tree.path().join(path));
+    let capability = |change: &Change<'_>| {
+        let mut spec = spec(&tree);
+        change(&mut spec);
+        Capability::new(spec).unwrap()
+    };
+    let dropped = |read: Option<Vec<Vec<u8>>>, write: Option<Vec<Vec<u8>>>| NarrowSpec {
+        read,
+        write,
+        ..NarrowSpec::default()
+    };
+    let outer = || Some(vec![at("root")]);
+
+    // A read-only root in a writable one.
+    let inner = capability(&|spec| spec.read = vec![at("root/a")]);
+    for narrow in [
+        dropped(Some(vec![]), None),
+        dropped(outer(), None),
+        dropped(None, outer()),
+        dropped(Some(vec![]), outer()),
+    ] {
+        let narrowed = inner.narrow(narrow).unwrap();
+        assert_eq!(write(&narrowed, "a/g"), Some(Code::NotWritable));
+        assert_eq!(read(&narrowed, "a/g"), None);
+        assert_eq!(write(&narrowed, "f"), None);
+    }
+    // A library there, as renv makes it.
+    let library = capability(&|spec| spec.libraries = vec![at("root/a")]);
+    for keep in [None, Some(Vec::new())] {
+        let narrowed = library
+            .narrow(NarrowSpec {
+                environment: keep,
+                ..dropped(Some(vec![]), outer())
+            })
+            .unwrap();
+        assert_eq!(write(&narrowed, "a/g"), Some(Code::NotWritable));
+    }
+    // A root with carve-outs in a library, which has none.
+    let denied = capability(&|spec| {
+        spec.libraries = vec![at("root")];
+        spec.write = vec![at("root/a")];
+    });
+    for narrow in [
+        dropped(outer(), Some(vec![])),
+        dropped(Some(vec![]), Some(vec![])),
+        dropped(outer(), None),
+    ] {
+        let narrowed = denied.narrow(narrow).unwrap();
+        assert_eq!(read(&narrowed, "a/.env"), Some(Code::CarveOut));
+    }
+    // A writable root in a read-only one in a writable one: as much as both allow.
+    let three = capability(&|spec| {
+        spec.read = vec![at("root/a")];
+        spec.write = vec![at("root"), at("root/a/b")];
+    });
+    let narrowed = three.narrow(dropped(Some(vec![]), outer())).unwrap();
+    assert_eq!(write(&narrowed, "a/b/h"), None);
+    assert_eq!(write(&narrowed, "a/g"), Some(Code::NotWritable));
+    let narrowed = three.narrow(dropped(outer(), Some(vec![]))).unwrap();
+    assert_eq!(write(&narrowed, "a/b/h"), Some(Code::NotWritable));
+}
+
+#[test]
+fn narrowing_keeps_every_spelling_the_libraries_and_the_open_directories() {
+    let tree = tree();
+    let at = |path: &str| tree.path().join(path);
+    std::os::unix::fs::symlink("root", at("alias")).unwrap();
+    std::fs::create_dir(at("library")).unwrap();
+    std::fs::write(at("library/p"), "IN").unwrap();
+    let mut spec = spec(&tree);
+    spec.write.push(bytes(at("alias")));
+    spec.libraries = vec![bytes(at("library"))];
+    let literal = |name: &str| Entry {
+        name: name.to_owned(),
+        source: Source::Literal("x".to_owned()),
+    };
+    spec.environment.entries = vec![literal("R_LIBS"), literal("OTHER")];
+    spec.environment.hooks = texts(&["R_LIBS"]);
+    let whole = Capability::new(spec).unwrap();
+    let path = |of: &str| at(of).to_str().unwrap().to_owned();
+
+    let narrowed = whole
+        .narrow(NarrowSpec {
+            write: Some(vec![]),
+            ..NarrowSpec::default()
+        })
+        .unwrap();
+    for of in ["root/f", "alias/f", "library/p"] {
+        assert_eq!(read(&narrowed, &path(of)), None, "{of}");
+    }
+    // The libraries go with the entry that names them.
+    for (keep, found) in [
+        (None, None),
+        (Some(texts(&["R_LIBS"])), None),
+        (Some(texts(&["OTHER"])), Some(Code::NotUnderRoot)),
+    ] {
+        let narrowed = whole
+            .narrow(NarrowSpec {
+                read: Some(vec![]),
+                environment: keep,
+                ..NarrowSpec::default()
+            })
+            .unwrap();
+        assert_eq!(read(&narrowed, &path("library/p")), found);
+    }
+
+    // Renamed, and replaced by a link to another place.
+    std::fs::rename(at("root"), at("renamed")).unwrap();
+    std::fs::create_dir(at("other")).unwrap();
+    std::fs::write(at("other/f"), "OUT").unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            std::os::unix::fs::symlink("other", at("root")).unwrap();
+        }
+        let narrowed = whole
+            .narrow(NarrowSpec {
+                write: Some(vec![]),
+                ..NarrowSpec::default()
+            })
+            .unwrap();
+        assert_eq!(narrowed.describe()["cwd"], whole.describe()["cwd"]);
+        assert_eq!(read(&narrowed, "a/g"), None);
+    }
+}
+
+#[test]
+fn a_narrower_environment_starts_from_the_minimal_set() {
+    let tree = tree();
+    let made = |change: &Change<'_>| {
+        let mut spec = spec(&tree);
+        change(&mut spec);
+        Capability::new(spec).unwrap()
+    };
+    let minimal = made(&|_| {});
+    let names = |capability: &Capability| -> Vec<(String, &str)> {
+        let named = capability.environment().names();
+        named.map(|(name, kind)| (name.to_owned(), kind.as_str())).collect()
+    };
+    let narrow = |capability: &Capability, keep: &[&str]| {
+        capability
+            .narrow(NarrowSpec {
+                environment: Some(texts(keep)),
+                ..NarrowSpec::default()
+            })
+            .unwrap()
+    };
+    let path = Entry {
+        name: "PATH".to_owned(),
+        source: Source::Literal("/opt/bin".to_owned()),
+    };
+    let literal = made(&|spec| spec.environment.entries = vec![path.clone()]);
+    let inherited = made(&|spec| spec.environment.inherit_all = true);
+    for wide in [&literal, &inherited] {
+        let narrowed = narrow(wide, &[]);
+        assert_eq!(narrowed.environment().describe(), minimal.environment().describe());
+        assert_eq!(narrowed.digest(), minimal.digest());
+        assert!(!narrowed.environment().is_inherited());
+    }
+    let kept = names(&narrow(&literal, &["PATH"]));
+    assert!(kept.contains(&("PATH".to_owned(), "literal")), "{kept:?}");
+    let kept = names(&narrow(&inherited, &["PATH"]));
+    assert!(kept.contains(&("PATH".to_owned(), "inherited")), "{kept:?}");
+    assert_eq!(kept.len(), names(&minimal).len());
+}
+
+#[test]
+fn narrowing_by_nothing_leaves_the_digest() {
+    let tree = tree();
+    let whole = Capability::new(spec(&tree)).unwrap();
+    let root = bytes(tree.path().join("root"));
+    let deny = || Some(texts(&["private/"]));
+    let denied = whole
+        .narrow(NarrowSpec {
+            deny: deny(),
+            ..NarrowSpec::default()
+        })
+        .unwrap();
+    for (narrow, same) in [
+        (NarrowSpec::default(), &whole),
+        (
+            NarrowSpec {
+                deny: Some(vec![]),
+                protect: Some(vec![]),
+                ..NarrowSpec::default()
+            },
+            &whole,
+        ),
+        (
+            NarrowSpec {
+                write: Some(vec![root.clone()]),
+                deny: deny(),
+                ..NarrowSpec::default()
+            },
+            &denied,
+        ),
+    ] {
+        assert_eq!(whole.narrow(narrow).unwrap().digest(), same.digest());
+    }
+}
+
+#[test]
 fn narrowed_carve_outs_stay_where_they_were() {
     let tree = tree();
     let at = |path: &str| bytes(tree.path().join(path));

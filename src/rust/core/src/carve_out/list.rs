@@ -67,9 +67,16 @@ impl List {
             return None;
         }
         // Top down, as git does it: what lies below an excluded directory stays excluded.
+        let mut start = 0;
         memchr::memchr_iter(b'/', &folded)
             .chain([folded.len()])
             .find_map(|end| {
+                let name = &folded[start..end];
+                start = end + 1;
+                // Matching every part of a long path from its start would take the square of its length.
+                if !self.filter.may_match(name) {
+                    return None;
+                }
                 let kinds: &[bool] = match (end == folded.len(), leaf) {
                     (false, _) | (true, Leaf::Directory) => &[true],
                     (true, Leaf::File) => &[false],
@@ -91,11 +98,11 @@ impl List {
         (!last.negated).then_some(last.original.as_str())
     }
 
-    /// The pattern of several components of which `name` could be one before the last.
-    pub fn leading_to(&self, name: &[u8]) -> Option<&str> {
-        let folded = fold(name);
-        let name = Path::new(OsStr::from_bytes(&folded));
-        let (_, index) = self.leading.iter().find(|(glob, _)| glob.is_match(name))?;
+    /// The pattern of several components that could match something below `path`.
+    pub fn leading_to(&self, path: &[u8]) -> Option<&str> {
+        let folded = fold(path);
+        let path = Path::new(OsStr::from_bytes(&folded));
+        let (_, index) = self.leading.iter().find(|(glob, _)| glob.is_match(path))?;
         Some(&self.patterns[*index].original)
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use list::List;
 
+use crate::facts::Kind;
 use crate::misuse::Misuse;
 
 /// Denied when the user says nothing: where keys are kept.
@@ -55,20 +56,48 @@ pub const PROTECT_DEFAULTS: &[&str] = &[
     "**/.git/info/attributes",
     "**/.git/modules/**/hooks/",
     "**/.git/modules/**/config",
+    "**/.git/rebase-merge/git-rebase-todo",
+    // Beside a file of this name, git takes a directory for a repository, with the configuration in it.
+    "HEAD",
+    "!**/.git/**/HEAD",
     "**/renv/activate.R",
+    // lintr evaluates its configuration; R CMD runs make with the other.
+    ".lintr",
+    "**/.R/Makevars*",
     ".vscode/",
     ".idea/",
+    ".zed/",
+    ".devcontainer/",
     ".envrc",
+    // What other agents obey.
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
     ".claude/",
     ".codex/",
     ".cursor/",
+    ".cursorrules",
+    ".gemini/",
+    ".windsurfrules",
+    ".continue/",
+    ".opencode/",
+    ".aider.conf.yml",
     ".mcp.json",
-    "**/.github/workflows/",
     ".positai/",
+    // What other machines run.
+    "**/.github/workflows/",
+    "**/.github/actions/",
+    ".gitlab-ci.yml",
+    ".circleci/",
     ".gitmodules",
+    ".husky/",
+    ".pre-commit-config.yaml",
     ".bashrc",
     ".bash_profile",
+    ".bash_login",
     ".profile",
+    ".zshenv",
+    ".zprofile",
     ".zshrc",
 ];
 
@@ -103,6 +132,18 @@ pub enum Leaf {
     Unknown,
 }
 
+impl Leaf {
+    /// What an object of this kind is to patterns. A link serves others as what it points to.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Directory => Self::Directory,
+            Kind::Symlink => Self::Unknown,
+            _ => Self::File,
+        }
+    }
+}
+
 /// Lists of patterns with one effect. With `!` re-including within its own list only, a later list
 /// (added by `rho_narrow()`) cannot open what an earlier one closed.
 struct Lists(Vec<List>);
@@ -121,8 +162,8 @@ impl Lists {
         self.0.iter().find_map(|list| list.covering(path, leaf))
     }
 
-    fn leading_to(&self, name: &[u8]) -> Option<&str> {
-        self.0.iter().find_map(|list| list.leading_to(name))
+    fn leading_to(&self, path: &[u8]) -> Option<&str> {
+        self.0.iter().find_map(|list| list.leading_to(path))
     }
 }
 
@@ -153,10 +194,10 @@ impl CarveOuts {
         &self.source
     }
 
-    /// The pattern of several components of which `name` could be one before the last.
+    /// The pattern of several components that could match something below `path`, were it a directory.
     #[must_use]
-    pub fn leading_to(&self, name: &[u8]) -> Option<&str> {
-        self.deny.leading_to(name).or_else(|| self.protect.leading_to(name))
+    pub fn leading_to(&self, path: &[u8]) -> Option<&str> {
+        self.deny.leading_to(path).or_else(|| self.protect.leading_to(path))
     }
 
     /// The pattern that covers `path`, a path relative to the root without `.` and `..`.
@@ -266,6 +307,13 @@ mod tests {
             (".github", true),
             ("src", false),
             (".ssh", false),
+            ("sub/.git", true),
+            ("hooks", false),
+            ("modules", false),
+            (".git/modules", true),
+            (".git/modules/a", true),
+            ("sub/.git/modules/a/b", true),
+            (".git/objects", false),
         ] {
             assert_eq!(rules.leading_to(name.as_bytes()).is_some(), leads, "{name}");
         }
@@ -308,7 +356,7 @@ mod tests {
             "back\\slash",
             "{a,b}",
         ] {
-            let pattern = pattern::exact_directory(&[b"lib".to_vec(), name.as_bytes().to_vec()]);
+            let pattern = pattern::exact_directory(&[b"lib".to_vec(), name.as_bytes().to_vec()]).unwrap();
             let rules = CarveOuts::new(&[], &[vec![pattern.clone()]]).unwrap();
             let inside = format!("lib/{name}/DESCRIPTION");
             assert!(
@@ -325,8 +373,49 @@ mod tests {
     }
 
     #[test]
+    fn names_that_no_pattern_can_say() {
+        for name in [&b"\xff"[..], b"a\nb", b"\x1b"] {
+            assert_eq!(pattern::exact_directory(&[name.to_vec()]), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn letters_are_folded_beside_names_that_are_no_text() {
+        let rules = CarveOuts::new(&[vec!["caf\u{e9}.txt".to_owned()]], &[]).unwrap();
+        for path in [
+            "caf\u{e9}.txt".as_bytes().to_vec(),
+            b"d\xff/caf\xc3\xa9.txt".to_vec(),
+            b"d\xff/CAFE\xcc\x81.TXT".to_vec(),
+            b"\xe2\x82/caf\xc3\xa9.txt/x".to_vec(),
+        ] {
+            assert!(rules.covering(Effect::Deny, &path, Leaf::File).is_some(), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn long_paths_take_time_by_their_length() {
+        let rules = defaults();
+        // With the square of it, this would not end.
+        let long = format!(".env.example/{}b", "a/".repeat(1_000_000));
+        assert!(rules.covering(Effect::Deny, long.as_bytes(), Leaf::File).is_none());
+    }
+
+    #[test]
     fn unusable_patterns_are_refused() {
-        for pattern in ["", "  ", "# x", "a/../b", "a/./b", "a\u{1}b"] {
+        for pattern in [
+            "",
+            "  ",
+            "# x",
+            "a/../b",
+            "a/./b",
+            "a\u{1}b",
+            // git and globset read these differently.
+            "secret[[:digit:]].txt",
+            "a[\\]]b",
+            "a[b",
+            "a[b/c]",
+            "a[]",
+        ] {
             let result = CarveOuts::new(&[vec![pattern.to_owned()]], &[]);
             assert_eq!(result.err().map(|misuse| misuse.kind), Some("pattern"), "{pattern:?}");
         }

@@ -69,6 +69,9 @@ impl Pattern {
             text.push_str("/*");
         }
         let glob = build(&text).map_err(|error| bad(original, error.kind()))?;
+        if let Some(problem) = unlike_git(&text) {
+            return unusable(problem);
+        }
         let components = line.split('/').map(str::to_owned).collect();
         Ok(Self {
             original: original.to_owned(),
@@ -88,11 +91,20 @@ impl Pattern {
             .filter(|tail| !tail.contains("**"))
     }
 
-    /// Matchers for the components before the last one.
+    /// Matchers of the directories on the way to what a pattern of several components matches. Where a
+    /// `**` stands, each directory below is on the way; at the start it is all of them and tells nothing.
     pub fn leading(&self) -> impl Iterator<Item = GlobMatcher> + '_ {
-        let before = &self.components[..self.components.len() - 1];
-        let said = before.iter().filter(|step| *step != "**");
-        said.filter_map(|step| Some(build(step).ok()?.compile_matcher()))
+        (1..self.components.len()).filter_map(|count| {
+            let before = &self.components[..count];
+            let mut text = before.join("/");
+            if before.iter().all(|step| step == "**") {
+                return None;
+            }
+            if before.last().is_some_and(|step| step == "**") {
+                text.push_str("/*");
+            }
+            Some(build(&text).ok()?.compile_matcher())
+        })
     }
 }
 
@@ -110,6 +122,40 @@ pub fn build(glob: &str) -> Result<Glob, globset::Error> {
         .literal_separator(true)
         .backslash_escape(true)
         .build()
+}
+
+/// What in the brackets of a pattern globset and git read differently.
+fn unlike_git(glob: &str) -> Option<&'static str> {
+    let mut characters = glob.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => {
+                characters.next();
+            }
+            '[' => {
+                if matches!(characters.peek(), Some('!' | '^')) {
+                    characters.next();
+                }
+                // A bracket that stands first is one of the characters.
+                let mut first = true;
+                loop {
+                    match characters.next() {
+                        Some(']') if !first => break,
+                        Some('\\') => {
+                            return Some("`\\` inside brackets is not supported; put `]` first and `-` last instead");
+                        }
+                        Some('[') if matches!(characters.peek(), Some(':' | '=' | '.')) => {
+                            return Some("named classes are not supported; write `[0-9]` for `[[:digit:]]`");
+                        }
+                        Some('/') | None => return Some("a bracket is not closed"),
+                        Some(_) => first = false,
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Braces are alternatives for globset and plain characters for git.
@@ -130,10 +176,16 @@ fn literal_braces(glob: &str) -> String {
 /// A path as a case-insensitive, normalising file system would compare it.
 #[must_use]
 pub fn fold(path: &[u8]) -> Vec<u8> {
-    match std::str::from_utf8(path) {
-        Ok(text) if !text.is_ascii() => fold_text(text).into_bytes(),
-        _ => path.to_ascii_lowercase(),
+    if path.is_ascii() {
+        return path.to_ascii_lowercase();
     }
+    // A name that is no UTF-8 must not keep the others from being folded.
+    let mut folded = Vec::with_capacity(path.len());
+    for chunk in path.utf8_chunks() {
+        folded.extend_from_slice(fold_text(chunk.valid()).as_bytes());
+        folded.extend_from_slice(chunk.invalid());
+    }
+    folded
 }
 
 fn fold_text(text: &str) -> String {
@@ -154,15 +206,16 @@ fn bad(pattern: &str, why: impl std::fmt::Display) -> Misuse {
     .with("pattern", pattern)
 }
 
-/// `names` as an anchored pattern that matches exactly that directory.
+/// `names` as an anchored pattern that matches exactly that directory; nothing when no pattern can say it.
 #[must_use]
-pub fn exact_directory(names: &[Vec<u8>]) -> String {
-    let mut pattern = String::from("/");
-    for (index, name) in names.iter().enumerate() {
-        if index > 0 {
-            pattern.push('/');
-        }
-        for character in String::from_utf8_lossy(name).chars() {
+pub fn exact_directory(names: &[Vec<u8>]) -> Option<String> {
+    let mut pattern = String::new();
+    for name in names {
+        pattern.push('/');
+        for character in std::str::from_utf8(name).ok()?.chars() {
+            if character.is_control() {
+                return None;
+            }
             if matches!(character, '\\' | '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | ' ') {
                 pattern.push('\\');
             }
@@ -170,5 +223,5 @@ pub fn exact_directory(names: &[Vec<u8>]) -> String {
         }
     }
     pattern.push('/');
-    pattern
+    Some(pattern)
 }

@@ -48,7 +48,7 @@ fn copy_extended(old: std::os::fd::BorrowedFd<'_>, new: std::os::fd::BorrowedFd<
         Err(_) => return vec!["extended attributes".to_owned()],
     };
     let mut lost = Vec::new();
-    if !names.split(|byte| *byte == 0).any(|name| name == ACCESS_LIST) {
+    if cfg!(target_os = "linux") && !names.split(|byte| *byte == 0).any(|name| name == ACCESS_LIST) {
         match fremovexattr(new, ACCESS_LIST) {
             Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::NOSYS) => {}
             Err(_) => lost.push(String::from_utf8_lossy(ACCESS_LIST).into_owned()),

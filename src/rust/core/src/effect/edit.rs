@@ -1,5 +1,7 @@
 //! Replacing exact text in a file.
 
+use std::fmt::Write as _;
+
 use similar::TextDiff;
 
 use super::install::{self, Basis, Entry};
@@ -65,23 +67,35 @@ pub fn edit(
         return Err(Refusal::new(Code::LostUpdate).with("reason", "the file was changed"));
     }
     read::check(&before)?;
-    let places: Vec<usize> = memchr::memmem::find_iter(&before, &replacement.old).collect();
-    let found = places.len() as u64;
+    let finder = memchr::memmem::Finder::new(&replacement.old);
+    let found = finder.find_iter(&before).count() as u64;
     if found != replacement.count {
         return Err(Refusal::new(Code::CountMismatch)
             .say(format!("The text to replace occurs {found} times, not {} times. Give more of its surroundings, or the right count.", replacement.count))
             .with("found", found)
             .with("expected", replacement.count));
     }
-    let mut after = Vec::with_capacity(before.len());
+    // A few bytes of arguments can ask for more memory than there is.
+    let grown = replacement.new.len() as u64;
+    let size = found
+        .checked_mul(grown)
+        .map(|added| (before.len() as u64 - found * replacement.old.len() as u64).saturating_add(added))
+        .filter(|size| *size <= context.limits.read_bytes);
+    let Some(size) = size.and_then(|size| usize::try_from(size).ok()) else {
+        return Err(Refusal::new(Code::TooLarge)
+            .say("The file would become larger than the capability's `read_bytes`.")
+            .with("limit", context.limits.read_bytes));
+    };
+    let mut after = install::room(size)?;
     let mut copied = 0;
-    for place in places {
+    for place in finder.find_iter(&before) {
         after.extend_from_slice(&before[copied..place]);
         after.extend_from_slice(&replacement.new);
         copied = place + replacement.old.len();
     }
     after.extend_from_slice(&before[copied..]);
     read::check(&after)?;
+    context.cancel.check()?;
     let (diff, truncated_diff) = difference(&before, &after, &path);
     let installed = install::install(entry, Some(&old), &after, &Basis::Version(version), context)?;
     Ok(Edited {
@@ -109,18 +123,42 @@ pub fn expected_version(expected: Option<&Expected>) -> Result<Option<&str>, Ref
     }
 }
 
+/// Most bytes of either side that are compared: a comparison takes a multiple of them in memory.
+const COMPARED: usize = 8 << 20;
+
+/// Lines of context around a change.
+const CONTEXT: usize = 3;
+
+/// The difference in unified format (POSIX `diff -u`), and whether it was cut. Empty where too much changed.
 fn difference(before: &[u8], after: &[u8], path: &str) -> (String, bool) {
-    // Both were checked to be UTF-8.
-    let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
+    let (skipped, old, new) = changed(before, after);
+    if old.len().max(new.len()) > COMPARED {
+        return (String::new(), true);
+    }
+    // Both were checked to be UTF-8, and are cut at ends of lines.
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let diff = TextDiff::configure()
         // A difference that takes longer is given more coarsely.
         .timeout(std::time::Duration::from_millis(500))
-        .diff_lines(before.as_ref(), after.as_ref());
-    let mut text = diff
-        .unified_diff()
-        .context_radius(3)
-        .header(&format!("a/{path}"), &format!("b/{path}"))
-        .to_string();
+        .diff_lines(old.as_ref(), new.as_ref());
+    let mut text = format!("--- a/{path}\n+++ b/{path}\n");
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        let (Some(first), Some(last)) = (hunk.ops().first(), hunk.ops().last()) else {
+            continue;
+        };
+        let old = range(skipped + first.old_range().start, skipped + last.old_range().end);
+        let new = range(skipped + first.new_range().start, skipped + last.new_range().end);
+        let _ = writeln!(text, "@@ -{old} +{new} @@");
+        for change in hunk.iter_changes() {
+            let _ = write!(text, "{}{}", change.tag(), change.value());
+            if change.missing_newline() {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+        if text.len() > DIFF_BYTES {
+            break;
+        }
+    }
     if text.len() <= DIFF_BYTES {
         return (text, false);
     }
@@ -130,4 +168,72 @@ fn difference(before: &[u8], after: &[u8], path: &str) -> (String, bool) {
     }
     text.truncate(end);
     (text, true)
+}
+
+/// Lines `start` to `end` (from 0, the end not included) as the head of a hunk gives them.
+fn range(start: usize, end: usize) -> String {
+    match end - start {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        length => format!("{},{length}", start + 1),
+    }
+}
+
+/// The lines from the first to the last that differ, with their context, and how many lines stand before.
+fn changed<'a>(before: &'a [u8], after: &'a [u8]) -> (usize, &'a [u8], &'a [u8]) {
+    let same = before.iter().zip(after).take_while(|(old, new)| old == new).count();
+    let mut start = memchr::memrchr(b'\n', &before[..same]).map_or(0, |at| at + 1);
+    for _ in 0..CONTEXT {
+        start = memchr::memrchr(b'\n', &before[..start.saturating_sub(1)]).map_or(0, |at| at + 1);
+    }
+    let (old, new) = (&before[start..], &after[start..]);
+    let most = old.len().min(new.len()).min(before.len().min(after.len()) - same);
+    let ends = old.iter().rev().zip(new.iter().rev()).take(most);
+    let mut tail = ends.take_while(|(old, new)| old == new).count();
+    // Whole lines only, some of them as context.
+    let end = &old[old.len() - tail..];
+    let kept = memchr::memchr_iter(b'\n', end)
+        .nth(CONTEXT)
+        .map_or(end.len(), |at| at + 1);
+    tail -= kept;
+    let lines = memchr::memchr_iter(b'\n', &before[..start]).count();
+    (lines, &old[..old.len() - tail], &new[..new.len() - tail])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `similar` says of the whole texts.
+    fn whole(before: &str, after: &str) -> String {
+        TextDiff::from_lines(before, after)
+            .unified_diff()
+            .context_radius(CONTEXT)
+            .header("a/f", "b/f")
+            .to_string()
+    }
+
+    #[test]
+    fn a_difference_of_the_changed_lines_is_the_difference_of_the_whole() {
+        let long: Vec<String> = (1..=200).map(|line| format!("line {line}\n")).collect();
+        let long = long.concat();
+        for (before, old, new) in [
+            ("a\n", "a", "b"),
+            ("a", "a", "b"),
+            ("a", "a", ""),
+            ("a\nb\nc\n", "b\n", ""),
+            ("a\nb\nc", "c", "c\n"),
+            ("a\na\na\na\na\na\na\na\na\n", "a\na\na\na\na\na\na\na\na", "a"),
+            (long.as_str(), "line 1\n", ""),
+            (long.as_str(), "line 100\n", "line 100\nmore\n"),
+            (long.as_str(), "line 200\n", "end"),
+            (long.as_str(), "line 5", "LINE 5"),
+            (long.as_str(), "0\n", "0\n\n"),
+        ] {
+            let after = before.replace(old, new);
+            let (text, cut) = difference(before.as_bytes(), after.as_bytes(), "f");
+            assert!(!cut);
+            assert_eq!(text, whole(before, &after), "{old:?} -> {new:?}");
+        }
+    }
 }

@@ -4,25 +4,22 @@
 //! renamed into a place that must be free. An existing one is *exchanged*, so that what was there
 //! can be looked at after the fact: when it is not what was admitted, the two are exchanged back.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use rustix::fs::{
-    flock, fsync, linkat, mkdirat, openat, renameat, renameat_with, unlinkat, AtFlags, FlockOperation, Mode, OFlags,
-    RenameFlags,
-};
+use rustix::fs::{flock, fsync, linkat, openat, renameat, renameat_with, AtFlags, FlockOperation, Mode, RenameFlags};
 use rustix::io::Errno;
 
+use super::directories::Directories;
+use super::temporary::Temporary;
 use super::{attributes, read, Cancel, Context, Extent};
-use crate::facts::{self, Facts, Kind};
+use crate::facts::{self, Facts};
 use crate::limits::Limits;
-use crate::open::{DIRECTORY, FILE, NAMES};
+use crate::open::{FILE, NAMES};
 use crate::outcome::{Code, Refusal};
 use crate::parallel::both;
 use crate::version;
-
-/// How names of unfinished files start.
-pub const TEMPORARY_PREFIX: &str = ".tmp-rhocap-";
 
 const STEP: usize = 8 << 20;
 
@@ -101,7 +98,13 @@ pub fn install(
     }
     let made = Directories::make(&entry.parent, &entry.missing)?;
     let parent = made.last().map_or_else(|| Arc::clone(&entry.parent), Arc::clone);
-    let result = install_in(&parent, entry, old, content, basis, context);
+    let stuck = Arc::default();
+    let result = install_in(&parent, entry, old, content, basis, &stuck, context);
+    // A directory that only takes new names keeps them too.
+    if stuck.load(Ordering::Relaxed) {
+        context.report.gaps.push("temporary_left");
+        context.report.extent = context.report.extent.max(Extent::Partial);
+    }
     if result.is_ok() {
         context.report.extent = Extent::Done;
         context.report.bytes = Some(content.len() as u64);
@@ -120,6 +123,7 @@ fn install_in(
     old: Option<&OwnedFd>,
     content: &[u8],
     basis: &Basis,
+    stuck: &Arc<AtomicBool>,
     context: &mut Context<'_>,
 ) -> Result<Installed, Refusal> {
     let mode = if entry.facts.is_some() {
@@ -127,7 +131,7 @@ fn install_in(
     } else {
         Mode::from_raw_mode(0o666)
     };
-    let temporary = Temporary::make(parent, mode)?;
+    let temporary = Temporary::make(parent, mode, stuck)?;
     let version = write_and_hash(&temporary.handle, content, old, entry, context)?;
     let lost = match &entry.facts {
         Some(facts) => attributes::keep(old, facts, &temporary.handle)?,
@@ -214,6 +218,17 @@ pub fn version_of_file(file: &OwnedFd, facts: &Facts, limits: &Limits, cancel: &
             return Err(Refusal::new(Code::TooLarge).with("limit", limits.read_bytes));
         }
     }
+}
+
+/// Memory for so many bytes, or a refusal where there is none: running out would end R.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn room(size: usize) -> Result<Vec<u8>, Refusal> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(size)
+        .map_err(|_| Refusal::new(Code::TooLarge).say("There is not enough memory for the file."))?;
+    Ok(room)
 }
 
 fn write_all(file: &OwnedFd, content: &[u8], cancel: &Cancel) -> Result<(), Refusal> {
@@ -323,6 +338,7 @@ impl Replaced<'_> {
                 // name: losing it would be worse than leaving it.
                 temporary.keep();
                 context.report.extent = Extent::Partial;
+                context.report.gaps.push("displaced_entry_left");
                 return Err(Refusal::new(code).with("left", temporary.name.clone()));
             }
             return Err(code.into());
@@ -361,120 +377,6 @@ impl Turn {
             })
         });
         Self { _lock: lock }
-    }
-}
-
-/// A file of a random name, removed unless kept.
-struct Temporary {
-    parent: Arc<OwnedFd>,
-    name: String,
-    handle: OwnedFd,
-    facts: Facts,
-    present: bool,
-}
-
-impl Temporary {
-    fn make(parent: &Arc<OwnedFd>, mode: Mode) -> Result<Self, Refusal> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        loop {
-            let name = format!("{TEMPORARY_PREFIX}{}", crate::random::hex(8));
-            match openat(parent, name.as_str(), flags, mode) {
-                Ok(handle) => {
-                    let facts = facts::of_handle(&handle)?;
-                    return Ok(Self {
-                        parent: Arc::clone(parent),
-                        name,
-                        handle,
-                        facts,
-                        present: true,
-                    });
-                }
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-    }
-
-    fn keep(&mut self) {
-        self.present = false;
-    }
-
-    fn remove(&mut self) {
-        if std::mem::take(&mut self.present) {
-            let _ = unlinkat(&self.parent, self.name.as_str(), AtFlags::empty());
-        }
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        self.remove();
-    }
-}
-
-/// Directories made for a new file, from the top down.
-struct Directories {
-    made: Vec<(Arc<OwnedFd>, Vec<u8>)>,
-    handles: Vec<Arc<OwnedFd>>,
-}
-
-impl Directories {
-    fn make(parent: &Arc<OwnedFd>, names: &[Vec<u8>]) -> Result<Self, Refusal> {
-        let mut directories = Self {
-            made: Vec::new(),
-            handles: Vec::new(),
-        };
-        let mut at = Arc::clone(parent);
-        for name in names {
-            match directories.step(&at, name) {
-                Ok(handle) => at = handle,
-                Err(refusal) => {
-                    directories.undo();
-                    return Err(refusal);
-                }
-            }
-        }
-        Ok(directories)
-    }
-
-    fn step(&mut self, at: &Arc<OwnedFd>, name: &[u8]) -> Result<Arc<OwnedFd>, Refusal> {
-        match mkdirat(at, name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => self.made.push((Arc::clone(at), name.to_vec())),
-            // Another writer makes the same tree; that is no contention.
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        // A link that was put there meanwhile was not admitted.
-        let handle = openat(at, name, DIRECTORY, Mode::empty()).map_err(|_| Refusal::new(Code::Contended))?;
-        let (above, here) = (facts::of_handle(at)?, facts::of_handle(&handle)?);
-        if here.kind != Kind::Directory || here.mount != above.mount {
-            return Err(Code::Contended.into());
-        }
-        let handle = Arc::new(handle);
-        self.handles.push(Arc::clone(&handle));
-        Ok(handle)
-    }
-
-    fn last(&self) -> Option<&Arc<OwnedFd>> {
-        self.handles.last()
-    }
-
-    /// Removes what was made and is still empty.
-    fn undo(&self) {
-        for (at, name) in self.made.iter().rev() {
-            let _ = unlinkat(at, name.as_slice(), AtFlags::REMOVEDIR);
-        }
-    }
-
-    /// Writes the changed directories to stable storage; whether all could be.
-    fn sync(&self, parent: &OwnedFd) -> bool {
-        std::iter::once(parent)
-            .chain(self.made.iter().map(|(at, _)| at.as_ref()))
-            .all(|directory| {
-                openat(directory.as_fd(), c".", NAMES, Mode::empty())
-                    .and_then(fsync)
-                    .is_ok()
-            })
     }
 }
 

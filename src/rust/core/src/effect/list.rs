@@ -1,17 +1,19 @@
 //! Listing a directory through its admitted handle; names below are opened from handles, never by
 //! path.
 
+use std::collections::BinaryHeap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{openat, Dir, Mode};
+use rustix::io::Errno;
 
 use super::Cancel;
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
 use crate::open::{DIRECTORY, NAMES};
-use crate::outcome::Refusal;
+use crate::outcome::{Code, Refusal};
 
 /// How deep a recursive listing goes: each level holds a descriptor.
 const DEEPEST: usize = 128;
@@ -23,8 +25,8 @@ pub struct ListEntry {
     pub path: Vec<u8>,
     /// The kind of object.
     pub kind: &'static str,
-    /// Size in bytes.
-    pub bytes: u64,
+    /// Size in bytes; none where reading is denied, because the size of a secret is part of it.
+    pub bytes: Option<u64>,
     /// Last change of the content, seconds since 1970.
     pub modified: f64,
     /// The carve-out that covers it: `deny` or `protect`.
@@ -40,7 +42,8 @@ pub struct Listing {
     pub path: String,
     /// The names, sorted by their bytes, parents before what they hold.
     pub entries: Vec<ListEntry>,
-    /// Whether there are more names than the limits allow, or deeper ones.
+    /// Whether names are missing: there are more than the limits allow, or deeper ones, or a directory
+    /// could not be read.
     pub truncated: bool,
 }
 
@@ -98,23 +101,26 @@ impl Place {
     }
 }
 
-/// The names of a directory, sorted.
-///
-/// # Errors
-/// The system's.
-pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Refusal> {
+/// The first `most` names of a directory in the order of their bytes, and whether there are more. Memory
+/// is taken for no more than these.
+fn names(directory: impl AsFd, most: usize, cancel: &Cancel) -> Result<(Vec<Vec<u8>>, bool), Refusal> {
     // The admitted handle may only name the place (`O_PATH`); reading needs one of its own.
     let readable = openat(directory.as_fd(), c".", NAMES, Mode::empty())?;
-    let mut names = Vec::new();
+    let mut names = BinaryHeap::new();
+    let mut more = false;
     for entry in Dir::new(readable)? {
+        cancel.check()?;
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." {
             names.push(name.to_vec());
+            if names.len() > most {
+                names.pop();
+                more = true;
+            }
         }
     }
-    names.sort_unstable();
-    Ok(names)
+    Ok((names.into_sorted_vec(), more))
 }
 
 struct Lister<'a> {
@@ -129,10 +135,13 @@ struct Lister<'a> {
 impl Lister<'_> {
     fn enter(&mut self, place: &Place, handle: &Arc<OwnedFd>, depth: usize) -> Result<(), Refusal> {
         let capability = self.capability;
-        let most = capability.limits().entries;
-        for name in names(handle)? {
+        let most = usize::try_from(capability.limits().entries).unwrap_or(usize::MAX);
+        let room = most.saturating_sub(self.listing.entries.len());
+        let (names, more) = names(handle, room, self.cancel)?;
+        self.listing.truncated |= more;
+        for name in names {
             self.cancel.check()?;
-            if self.listing.entries.len() as u64 >= most {
+            if self.listing.entries.len() >= most {
                 self.listing.truncated = true;
                 return Ok(());
             }
@@ -142,11 +151,7 @@ impl Lister<'_> {
             };
             let child = governing(capability, place, &name, &found);
             let root = &capability.roots()[child.root];
-            let leaf = if found.kind == Kind::Directory {
-                Leaf::Directory
-            } else {
-                Leaf::File
-            };
+            let leaf = Leaf::of(found.kind);
             let carve_out = [Effect::Deny, Effect::Protect]
                 .into_iter()
                 .find(|effect| root.covering(*effect, &child.names, leaf).is_some())
@@ -160,7 +165,7 @@ impl Lister<'_> {
             self.listing.entries.push(ListEntry {
                 path: self.below.clone(),
                 kind: found.kind.as_str(),
-                bytes: found.size,
+                bytes: (carve_out != Some(Effect::Deny.as_str())).then_some(found.size),
                 modified: found.modified,
                 carve_out,
                 mount,
@@ -169,11 +174,14 @@ impl Lister<'_> {
             if self.recursive && found.kind == Kind::Directory && admitted {
                 if depth + 1 >= DEEPEST {
                     self.listing.truncated = true;
-                } else if let Some(inner) = open_child(handle, &name, &found) {
-                    // What may not be read is left out, as `ls -R` does it.
-                    match self.enter(&child, &inner, depth + 1) {
-                        Err(refusal) if refusal.code == crate::outcome::Code::Cancelled => return Err(refusal),
-                        _ => {}
+                } else {
+                    let entered = open_child(handle, &name, &found)
+                        .and_then(|inner| inner.map_or(Ok(()), |inner| self.enter(&child, &inner, depth + 1)));
+                    // What could not be read is left out, as `ls -R` does it, and the listing says that it is not whole.
+                    match entered {
+                        Err(refusal) if refusal.code == Code::Cancelled => return Err(refusal),
+                        Err(_) => self.listing.truncated = true,
+                        Ok(()) => {}
                     }
                 }
             }
@@ -183,12 +191,17 @@ impl Lister<'_> {
     }
 }
 
-/// A child directory, if it is still the one that was seen and no kernel file system.
-fn open_child(parent: &OwnedFd, name: &[u8], seen: &Facts) -> Option<Arc<OwnedFd>> {
-    let inner = openat(parent, name, DIRECTORY, Mode::empty()).ok()?;
-    let found = facts::of_handle(&inner).ok()?;
-    let same = found.identity == seen.identity && found.mount == seen.mount;
-    (same && !facts::is_special_filesystem(&inner).ok()?).then(|| Arc::new(inner))
+/// A child directory; nothing where it is a kernel file system.
+fn open_child(parent: &OwnedFd, name: &[u8], seen: &Facts) -> Result<Option<Arc<OwnedFd>>, Refusal> {
+    let inner = match openat(parent, name, DIRECTORY, Mode::empty()) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(Code::Contended.into()),
+        other => other?,
+    };
+    let found = facts::of_handle(&inner)?;
+    if found.identity != seen.identity || found.mount != seen.mount {
+        return Err(Code::Contended.into());
+    }
+    Ok((!facts::is_special_filesystem(&inner)?).then(|| Arc::new(inner)))
 }
 
 /// Where a child lies: in the root of its parent, unless it is a root itself.
@@ -213,19 +226,35 @@ pub type Visitor<'a> = dyn FnMut(&[u8], &Facts) -> Result<(), Refusal> + 'a;
 /// names below the directory, and what is there; it stops the walk by an error.
 ///
 /// # Errors
-/// The visitor's, the system's, and `Cancelled`. Deeper trees than [`DEEPEST`] are an error, because
-/// a check that stopped early would be none.
-pub fn visit(
+/// The visitor's, the system's, and `Cancelled`. More than `most` names, and deeper trees than
+/// [`DEEPEST`], are an error, because a check that stopped early would be none.
+pub fn visit(handle: &OwnedFd, most: u64, cancel: &Cancel, visitor: &mut Visitor<'_>) -> Result<(), Refusal> {
+    let mut left = usize::try_from(most).unwrap_or(usize::MAX);
+    descend(handle, &mut left, &mut Vec::new(), 0, cancel, visitor)
+}
+
+fn descend(
     handle: &OwnedFd,
+    left: &mut usize,
     below: &mut Vec<u8>,
     depth: usize,
     cancel: &Cancel,
     visitor: &mut Visitor<'_>,
 ) -> Result<(), Refusal> {
+    let too_large = |what: &str| {
+        Refusal::new(Code::TooLarge).say(format!(
+            "The directory holds {what}, so that they cannot all be checked."
+        ))
+    };
     if depth >= DEEPEST {
-        return Err(Refusal::new(crate::outcome::Code::TooLarge).with("deepest", DEEPEST as u64));
+        return Err(too_large("directories too deep in each other").with("deepest", DEEPEST as u64));
     }
-    for name in names(handle)? {
+    let (names, more) = names(handle, *left, cancel)?;
+    if more {
+        return Err(too_large("more entries than the capability's `entries`"));
+    }
+    *left -= names.len();
+    for name in names {
         cancel.check()?;
         let found = facts::of_entry(handle, &name)?;
         let length = below.len();
@@ -235,8 +264,8 @@ pub fn visit(
         below.extend_from_slice(&name);
         visitor(below, &found)?;
         if found.kind == Kind::Directory {
-            if let Some(inner) = open_child(handle, &name, &found) {
-                visit(&inner, below, depth + 1, cancel, visitor)?;
+            if let Some(inner) = open_child(handle, &name, &found)? {
+                descend(&inner, left, below, depth + 1, cancel, visitor)?;
             }
         }
         below.truncate(length);

@@ -1,12 +1,14 @@
 //! Effects: what happens through a handle that was admitted. No function here looks a path up.
 
 pub mod attributes;
+mod directories;
 pub mod edit;
 pub mod install;
 pub mod list;
 pub mod read;
 pub mod relocate;
 pub mod remove;
+pub(crate) mod temporary;
 pub mod write;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,15 +18,15 @@ use crate::limits::Limits;
 use crate::outcome::{Code, Refusal};
 
 /// How far an effect came, for the receipt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Extent {
     /// Nothing was changed.
     #[default]
     None,
-    /// All of it.
-    Done,
     /// Something was changed, and the call failed.
     Partial,
+    /// All of it.
+    Done,
 }
 
 impl Extent {

@@ -10,6 +10,7 @@ use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
 use crate::open::DIRECTORY;
 use crate::outcome::{Code, Refusal};
+use crate::path;
 
 /// One side of a move.
 pub struct Side {
@@ -53,18 +54,7 @@ pub fn relocate(
         return Err(Refusal::new(Code::AlreadyExists)
             .say("The destination exists already. Choose another, or say that it may be overwritten."));
     }
-    let leaf = match source.kind {
-        Kind::Directory => Leaf::Directory,
-        Kind::Symlink => Leaf::Unknown,
-        _ => Leaf::File,
-    };
-    carve_outs(capability, to.root, &to.names, leaf)?;
-    if source.kind == Kind::Symlink {
-        // Under the name `.git`, a link would give its target's `hooks` to git.
-        if let Some(rule) = capability.roots()[to.root].leading_to(&to.names) {
-            return Err(Refusal::new(Code::CarveOut).with("rule", format!("a link above: {rule}")));
-        }
-    }
+    arrives(capability, to.root, &to.names, source.kind)?;
     if source.kind == Kind::Directory {
         inside(capability, from, to, source, context.cancel)?;
     }
@@ -132,6 +122,18 @@ fn carve_outs(capability: &Capability, root: usize, names: &[u8], leaf: Leaf) ->
     Ok(())
 }
 
+/// Whether something of this kind may get this name.
+fn arrives(capability: &Capability, root: usize, names: &[u8], kind: Kind) -> Result<(), Refusal> {
+    carve_outs(capability, root, names, Leaf::of(kind))?;
+    if kind == Kind::Symlink {
+        // Under the name `.git`, a link would give its target's `hooks` to git.
+        if let Some(rule) = capability.roots()[root].leading_to(names) {
+            return Err(Refusal::new(Code::CarveOut).with("rule", format!("a link above: {rule}")));
+        }
+    }
+    Ok(())
+}
+
 /// A directory takes along what it holds: nothing in it may be carved out, neither where it is nor
 /// where it goes, and no root of ours may lie in it.
 fn inside(capability: &Capability, from: &Side, to: &Side, source: &Facts, cancel: &Cancel) -> Result<(), Refusal> {
@@ -139,15 +141,7 @@ fn inside(capability: &Capability, from: &Side, to: &Side, source: &Facts, cance
     if facts::of_handle(&handle)?.identity != source.identity {
         return Err(Code::Contended.into());
     }
-    let mut seen = 0_u64;
-    let most = capability.limits().entries;
-    list::visit(&handle, &mut Vec::new(), 0, cancel, &mut |below, found| {
-        seen += 1;
-        if seen > most {
-            return Err(Refusal::new(Code::TooLarge)
-                .say("The directory holds more entries than the capability's `entries`, so that they cannot all be checked.")
-                .with("limit", most));
-        }
+    list::visit(&handle, capability.limits().entries, cancel, &mut |below, found| {
         if capability
             .roots()
             .iter()
@@ -155,17 +149,9 @@ fn inside(capability: &Capability, from: &Side, to: &Side, source: &Facts, cance
         {
             return Err(Code::RootItself.into());
         }
-        let leaf = if found.kind == Kind::Directory {
-            Leaf::Directory
-        } else {
-            Leaf::File
-        };
-        for side in [from, to] {
-            let mut names = side.names.clone();
-            names.push(b'/');
-            names.extend_from_slice(below);
-            carve_outs(capability, side.root, &names, leaf)?;
-        }
+        let joined = |side: &Side| path::join_onto(&side.names, below);
+        carve_outs(capability, from.root, &joined(from), Leaf::of(found.kind))?;
+        arrives(capability, to.root, &joined(to), found.kind)?;
         Ok(())
     })
 }

@@ -70,7 +70,8 @@ pub fn write(
         context.report.version_before = Some(version.clone());
         basis = Basis::Version(version);
         if append {
-            let mut joined = before;
+            let mut joined = install::room(before.len() + content.len())?;
+            joined.extend_from_slice(&before);
             joined.extend_from_slice(content);
             whole = Cow::Owned(joined);
         }

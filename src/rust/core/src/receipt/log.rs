@@ -1,4 +1,4 @@
-//! The session's receipts, the newest 100,000, in order.
+//! The session's receipts, the newest 100,000 or 256 MiB, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,11 +8,15 @@ use super::{Receipt, Record};
 /// How many receipts are held; older ones go first.
 pub const MOST: usize = 100_000;
 
+/// How many bytes of receipts are held: a long path that is refused takes 80 KiB each time.
+const MOST_BYTES: usize = 256 << 20;
+
 /// The receipts of this process.
 pub struct Log(Mutex<Held>);
 
 struct Held {
     receipts: VecDeque<Arc<Receipt>>,
+    bytes: usize,
     made: u64,
     last: String,
 }
@@ -23,6 +27,7 @@ pub fn log() -> &'static Log {
     LOG.get_or_init(|| {
         Log(Mutex::new(Held {
             receipts: VecDeque::new(),
+            bytes: 0,
             made: 0,
             last: String::new(),
         }))
@@ -46,14 +51,28 @@ impl Log {
         held.last.clone_from(&digest);
         let receipt = Arc::new(Receipt {
             seq: record.seq,
+            id: record.id,
             json,
             digest,
         });
-        if held.receipts.len() == MOST {
-            held.receipts.pop_front();
-        }
+        held.bytes += receipt.json.len();
         held.receipts.push_back(Arc::clone(&receipt));
+        while held.receipts.len() > MOST || held.bytes > MOST_BYTES {
+            let oldest = held.receipts.pop_front();
+            held.bytes -= oldest.map_or(0, |oldest| oldest.json.len());
+        }
         receipt
+    }
+
+    /// The receipt of this name, if it is held; the newest are looked at first.
+    #[must_use]
+    pub fn by_id(&self, id: &str) -> Option<Arc<Receipt>> {
+        self.held()
+            .receipts
+            .iter()
+            .rev()
+            .find(|receipt| receipt.id == id)
+            .cloned()
     }
 
     /// How many receipts are held.

@@ -10,6 +10,8 @@ use crate::resolve::Resolver;
 pub struct Receipt {
     /// Its place in the session, from 1.
     pub seq: u64,
+    /// Its random name.
+    pub id: String,
     /// The receipt as one JSON object.
     pub json: String,
     /// BLAKE3 of `json`, which the next receipt holds.

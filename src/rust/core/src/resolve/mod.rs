@@ -178,7 +178,7 @@ pub fn locate(capability: &Capability, parsed: Parsed) -> Result<Start, Refused>
     }
     let Some((root, cwd)) = capability.cwd().inside.as_ref() else {
         // A directory that grants nothing may still hold a root.
-        let names = path::join_onto(&path::join(&capability.cwd().canonical), &names);
+        let names = path::join_onto(&path::join(&capability.cwd().opened.canonical), &names);
         let (root, below) = locate_absolute(capability.roots(), &names).ok_or(Code::NotUnderRoot)?;
         let names = names[names.len() - below..].to_vec();
         return Ok(Start {
@@ -311,12 +311,7 @@ impl Judge<'_> {
     /// The last check of a regular file that is to be read.
     fn file(&self, root: &Root, names: &[u8], found: &Facts, handle: &OwnedFd, directory: bool) -> Result<(), Refused> {
         self.mount(root, found.mount, handle)?;
-        let leaf = if found.kind == Kind::Directory {
-            Leaf::Directory
-        } else {
-            Leaf::File
-        };
-        self.carve_outs(root, names, leaf)?;
+        self.carve_outs(root, names, Leaf::of(found.kind))?;
         if directory && found.kind != Kind::Directory {
             return Err(self.refuse(Code::NotADirectory));
         }
@@ -343,9 +338,9 @@ impl Judge<'_> {
         }
         self.access(root)?;
         let leaf = match found.map(|found| found.kind) {
-            Some(Kind::Directory) => Leaf::Directory,
+            Some(kind) => Leaf::of(kind),
             None if self.want == Want::Name => Leaf::Unknown,
-            _ => Leaf::File,
+            None => Leaf::File,
         };
         self.carve_outs(root, names, leaf)?;
         let Some(found) = found else {
@@ -372,8 +367,12 @@ impl Judge<'_> {
         }
     }
 
-    /// The root that a directory is, if it is one.
+    /// The root that a directory is, if it is one. Where other mounts are entered, the directory of a root
+    /// may be mounted once more; its own rules hold there too.
     fn root_of(&self, identity: Identity, mount: u64) -> Option<usize> {
-        self.roots.iter().position(|root| root.is(identity, mount))
+        let same = |root: &Root| root.is(identity, mount);
+        let again = |root: &Root| self.limits.mounts && root.facts.identity == identity;
+        let found = self.roots.iter().position(same);
+        found.or_else(|| self.roots.iter().position(again))
     }
 }

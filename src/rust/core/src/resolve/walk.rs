@@ -95,6 +95,8 @@ enum Step {
     Entered(OwnedFd),
     Link(Vec<u8>),
     Failed(Errno),
+    /// Another object took its place between two calls.
+    Changed,
 }
 
 impl Walk<'_> {
@@ -185,6 +187,7 @@ impl Walk<'_> {
                 self.creatable(&name).map(Some)
             }
             Step::Failed(errno) => Err(self.missing(&name, errno)),
+            Step::Changed => Err(self.judge.refuse(Code::Contended)),
         }
     }
 
@@ -194,9 +197,9 @@ impl Walk<'_> {
             Ok(handle) => Step::Entered(handle),
             Err(errno @ (Errno::NOTDIR | Errno::LOOP)) => match readlinkat(at, name, Vec::new()) {
                 Ok(text) => Step::Link(text.into_bytes()),
-                Err(Errno::INVAL) => Step::Failed(Errno::NOTDIR),
-                // The entry changed between two calls.
-                Err(_) => Step::Failed(errno),
+                Err(Errno::INVAL) if errno == Errno::NOTDIR => Step::Failed(errno),
+                Err(Errno::INVAL | Errno::NOENT) => Step::Changed,
+                Err(other) => Step::Failed(other),
             },
             Err(errno) => Step::Failed(errno),
         }
@@ -350,9 +353,8 @@ impl Walk<'_> {
             Err(Errno::LOOP) => {
                 let text = match readlinkat(at, name, Vec::new()) {
                     Ok(text) => text.into_bytes(),
-                    Err(errno) => {
-                        return Err(self.missing(name, if errno == Errno::INVAL { Errno::NOENT } else { errno }))
-                    }
+                    Err(Errno::INVAL | Errno::NOENT) => return Err(self.judge.refuse(Code::Contended)),
+                    Err(errno) => return Err(self.missing(name, errno)),
                 };
                 self.follow(name, &text)?;
                 return Ok(None);
@@ -360,13 +362,10 @@ impl Walk<'_> {
             Err(errno) => return Err(self.missing(name, errno)),
         };
         let found = facts::of_handle(&handle).map_err(|errno| self.judge.refuse(errno))?;
-        if self.tracked {
-            if let Some(inner) = self.judge.root_of(found.identity, found.mount) {
-                let _ = inner;
-                return Err(self
-                    .judge
-                    .refuse(Refusal::new(Code::NotRegular).with("kind", "directory")));
-            }
+        if self.tracked && self.judge.root_of(found.identity, found.mount).is_some() {
+            return Err(self
+                .judge
+                .refuse(Refusal::new(Code::NotRegular).with("kind", "directory")));
         }
         let names = self.relative(&[name]);
         self.judge.file(self.root(), &names, &found, &handle, self.directory)?;
