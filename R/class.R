@@ -121,7 +121,8 @@ property_string <- function(default = NULL, empty = TRUE) {
   )
 }
 
-is_utf8 <- function(x) all(validUTF8(x)) && !any(Encoding(x) == "bytes")
+# Text marked latin1 can have the bytes of valid UTF-8 by chance.
+is_utf8 <- function(x) all(validUTF8(x)) && !any(Encoding(x) %in% c("bytes", "latin1"))
 
 property_strings <- function(default = NULL) {
   S7::new_property(

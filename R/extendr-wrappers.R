@@ -49,7 +49,7 @@ core_json_value <- function(json) .Call(wrap__core_json_value, json)
 
 core_remove <- function(handle, tool, principal, path) .Call(wrap__core_remove, handle, tool, principal, path)
 
-core_reject <- function(handle, tool, arguments, message) .Call(wrap__core_reject, handle, tool, arguments, message)
+core_reject <- function(handle, tool, arguments, code, message) .Call(wrap__core_reject, handle, tool, arguments, code, message)
 
 core_write <- function(handle, tool, principal, path, content, append, create_parents, expected) .Call(wrap__core_write, handle, tool, principal, path, content, append, create_parents, expected)
 

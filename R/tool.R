@@ -54,23 +54,30 @@ rho_tool_read <- function(capability) {
     parameters = list(
       path = parameter_string("Path of the file, absolute or relative to the working directory."),
       first_line = parameter_integer("First line to read, counted from 1.", 1L),
-      last_line = parameter_integer("Last line to read.", 1L)
+      last_line = parameter_integer("Last line to read.", 1L),
+      first_byte = parameter_integer(
+        "Where to start in the first line, in bytes counted from 1. For a line that was cut.",
+        1L
+      )
     ),
     required = "path",
     exclusive = FALSE,
     handle = handle,
     run = function(params) {
       path <- argument_path(params, "path")
-      first <- argument_count(params, "first_line", NULL)
-      last <- argument_count(params, "last_line", NULL)
-      lines <- if (!is.null(first) || !is.null(last)) {
-        c(if (is.null(first)) 1 else first, if (is.null(last)) Inf else last)
-      }
-      if (!is.null(lines) && lines[[1L]] > lines[[2L]]) {
+      first <- argument_count(params, "first_line", 1)
+      last <- argument_count(params, "last_line", Inf)
+      skip <- argument_count(params, "first_byte", 1) - 1
+      if (first > last) {
         refuse_argument("`first_line` must not be greater than `last_line`.")
       }
-      outcome <- as_outcome(core_read(handle, "read", "model", path, lines, NULL))
-      tool_answer(outcome, params["path"], text = read_text)
+      lines <- if (first > 1 || last < Inf) c(first, last)
+      limit <- min(skip + most_text, 2^53)
+      list(
+        outcome = as_outcome(core_read(handle, "read", "model", path, lines, limit)),
+        asked = asked(path = path),
+        told = function(outcome) read_page(outcome, skip)
+      )
     }
   )
 }
@@ -93,10 +100,11 @@ rho_tool_write <- function(capability) {
     run = function(params) {
       path <- argument_path(params, "path")
       text <- argument_text(params, "text")
-      outcome <- as_outcome(core_write(handle, "write", "model", path, text, FALSE, TRUE, NULL))
-      tool_answer(outcome, params["path"], text = function(outcome) {
-        sprintf("wrote %s", params[["path"]])
-      })
+      list(
+        outcome = as_outcome(core_write(handle, "write", "model", path, text, FALSE, TRUE, NULL)),
+        asked = asked(path = path),
+        told = function(outcome) list(text = sprintf("wrote %s", path))
+      )
     }
   )
 }
@@ -129,10 +137,11 @@ rho_tool_edit <- function(capability) {
       }
       new <- argument_text(params, "new")
       count <- argument_count(params, "count", 1)
-      outcome <- as_outcome(core_edit(handle, "edit", "model", path, old, new, count, NULL))
-      tool_answer(outcome, params["path"], text = function(outcome) {
-        paste0(sprintf("edited %s\n", params[["path"]]), outcome@diff)
-      })
+      list(
+        outcome = as_outcome(core_edit(handle, "edit", "model", path, old, new, count, NULL)),
+        asked = asked(path = path),
+        told = function(outcome) list(text = sprintf("edited %s\n%s", path, outcome@diff))
+      )
     }
   )
 }
@@ -147,7 +156,11 @@ rho_tool_list <- function(capability) {
     description = "List a directory. Names of directories end in a slash.",
     parameters = list(
       path = parameter_string("Path of the directory. The working directory if left out."),
-      recursive = list(type = "boolean", description = "Whether to list directories below too.")
+      recursive = list(type = "boolean", description = "Whether to list directories below too."),
+      first_entry = parameter_integer(
+        "First entry to show, counted from 1. For a list that was cut.",
+        1L
+      )
     ),
     required = character(),
     exclusive = FALSE,
@@ -155,8 +168,12 @@ rho_tool_list <- function(capability) {
     run = function(params) {
       path <- if (is.null(params[["path"]])) "." else argument_path(params, "path")
       recursive <- argument_flag(params, "recursive", FALSE)
-      outcome <- as_outcome(core_list(handle, "list", "model", path, recursive))
-      tool_answer(outcome, list(path = path), text = list_text)
+      first <- argument_count(params, "first_entry", 1)
+      list(
+        outcome = as_outcome(core_list(handle, "list", "model", path, recursive)),
+        asked = asked(path = path),
+        told = function(outcome) list_page(outcome, first)
+      )
     }
   )
 }
@@ -181,10 +198,11 @@ rho_tool_move <- function(capability) {
       from <- argument_path(params, "from")
       to <- argument_path(params, "to")
       overwrite <- argument_flag(params, "overwrite", FALSE)
-      outcome <- as_outcome(core_move(handle, "move", "model", from, to, overwrite))
-      tool_answer(outcome, params[c("from", "to")], text = function(outcome) {
-        sprintf("moved %s to %s", params[["from"]], params[["to"]])
-      })
+      list(
+        outcome = as_outcome(core_move(handle, "move", "model", from, to, overwrite)),
+        asked = asked(from = from, to = to),
+        told = function(outcome) list(text = sprintf("moved %s to %s", from, to))
+      )
     }
   )
 }
@@ -203,10 +221,11 @@ rho_tool_remove <- function(capability) {
     handle = handle,
     run = function(params) {
       path <- argument_path(params, "path")
-      outcome <- as_outcome(core_remove(handle, "remove", "model", path))
-      tool_answer(outcome, params["path"], text = function(outcome) {
-        sprintf("removed %s", params[["path"]])
-      })
+      list(
+        outcome = as_outcome(core_remove(handle, "remove", "model", path)),
+        asked = asked(path = path),
+        told = function(outcome) list(text = sprintf("removed %s", path))
+      )
     }
   )
 }
@@ -232,8 +251,11 @@ rho_tool_bash <- function(capability) {
     run = function(params) {
       command <- argument_text(params, "command")
       argument_number(params, "timeout")
-      outcome <- as_outcome(core_bash(handle, "bash", "model", command))
-      tool_answer(outcome, params["command"], text = function(outcome) "")
+      list(
+        outcome = as_outcome(core_bash(handle, "bash", "model", command)),
+        asked = asked(command = command),
+        told = function(outcome) list(text = "")
+      )
     }
   )
 }
@@ -316,6 +338,9 @@ parameter_integer <- function(description, minimum) {
   list(type = "integer", minimum = minimum, description = description)
 }
 
+# Most bytes of text in one answer, as in rho_read().
+most_text <- 50 * 1024
+
 # A whole JSON Schema. `required` is a list, because a vector of one would become a JSON string.
 tool_schema <- function(parameters, required) {
   list(
@@ -338,18 +363,29 @@ new_tool <- function(
 ) {
   known <- names(parameters)
   execute <- function(tool_call_id, params, signal = NULL, on_update = NULL, ctx = NULL) {
+    given <- call <- NULL
     tryCatch(
       {
-        check_arguments(params, known, required)
-        run(params)
+        # Evaluated once, here: what stands for the arguments may fail, or be missing.
+        given <- if (!missing(params)) params
+        call <- run(check_arguments(given, known, required))
+        tool_answer(call)
       },
       # What the model gave does not fit: it can try again.
       rhocap_tool_arguments = function(cnd) {
-        argument_answer(handle, name, params, conditionMessage(cnd))
+        rejection(handle, name, given, "InvalidArguments", conditionMessage(cnd))
       },
       # A dead handle or a defect. A runtime would lose the run over a condition.
       error = function(cnd) {
-        tool_error(conditionMessage(cnd), list(reason = "error", code = "Error"))
+        message <- shown(conditionMessage(cnd))[[1L]]
+        if (!inherits(cnd, "rhocap_error")) {
+          message <- sprintf("The tool failed inside: %s", message)
+        }
+        if (is.null(call)) {
+          return(rejection(handle, name, given, "SystemError", message))
+        }
+        # What was asked for was done or refused, and has its receipt.
+        tool_refusal(list(), "SystemError", message, attr(call$outcome, "receipt", exact = TRUE))
       }
     )
   }
@@ -377,11 +413,12 @@ refuse_argument <- function(message) {
 }
 
 # Runtimes check presence only, and `$` would take `pa` for `path`: names are checked here, and
-# arguments are read by `[[`.
+# arguments are read by `[[`, of a list without a class whose methods could run.
 check_arguments <- function(params, known, required) {
   if (!is.list(params)) {
     refuse_argument("The arguments must be an object.")
   }
+  params <- unclass(params)
   names <- names(params)
   if (length(params) > 0L && (is.null(names) || anyNA(names) || !all(nzchar(names)))) {
     refuse_argument("Every argument must have a name.")
@@ -390,7 +427,7 @@ check_arguments <- function(params, known, required) {
   if (length(unknown) > 0L) {
     refuse_argument(sprintf(
       "There is no argument `%s`. There are: %s.",
-      shown(unknown[[1L]]),
+      substr(shown(unknown[[1L]]), 1L, 100L),
       paste(known, collapse = ", ")
     ))
   }
@@ -401,31 +438,43 @@ check_arguments <- function(params, known, required) {
   if (length(missing) > 0L) {
     refuse_argument(sprintf("The argument `%s` is missing.", missing[[1L]]))
   }
+  params
 }
 
+# Text that is not valid in its encoding goes on to the core, which refuses it with a receipt.
 argument_text <- function(params, name) {
-  value <- params[[name]]
+  value <- plain_argument(params, name)
   if (!is.character(value) || length(value) != 1L || is.na(value)) {
     refuse_argument(sprintf("The argument `%s` must be one string.", name))
   }
-  as_utf8(as.vector(value))
+  as_utf8(value)
 }
 
 argument_path <- argument_text
 
-argument_flag <- function(params, name, default) {
+# An argument without attributes: a class among them could have methods, and a journal takes none.
+plain_argument <- function(params, name) {
   value <- params[[name]]
+  if (is.character(value) || is.logical(value) || (is.numeric(value) && !is.object(value))) {
+    as.vector(unclass(value))
+  } else {
+    value
+  }
+}
+
+argument_flag <- function(params, name, default) {
+  value <- plain_argument(params, name)
   if (is.null(value)) {
     return(default)
   }
   if (!is.logical(value) || length(value) != 1L || is.na(value)) {
     refuse_argument(sprintf("The argument `%s` must be true or false.", name))
   }
-  as.vector(value)
+  value
 }
 
 argument_number <- function(params, name) {
-  value <- params[[name]]
+  value <- plain_argument(params, name)
   if (is.null(value)) {
     return(NULL)
   }
@@ -446,20 +495,30 @@ argument_count <- function(params, name, default) {
   value
 }
 
-# An outcome as a tool's result. `details` hold atomic vectors and named lists of them only: a
+# What was asked for, in `details`: valid UTF-8, since a journal takes nothing else.
+asked <- function(...) lapply(list(...), function(text) if (is_utf8(text)) text else shown(text))
+
+# A call's outcome as a tool's result. `details` hold atomic vectors and named lists of them only: a
 # journal of the runtime takes nothing else.
-tool_answer <- function(outcome, asked, text) {
-  details <- asked
+tool_answer <- function(call) {
+  outcome <- call$outcome
   receipt <- attr(outcome, "receipt", exact = TRUE)
   if (S7::S7_inherits(outcome, RhoRefusal)) {
-    details$reason <- snake_case(outcome@code)
-    details$code <- outcome@code
-    details$receipt <- plain(check_boundary(core_json_value(receipt)))
-    return(tool_error(refusal_text(outcome, asked), details))
+    return(tool_refusal(call$asked, outcome@code, refusal_text(outcome, call$asked), receipt))
   }
-  details <- c(details, answer_details(outcome))
+  told <- call$told(outcome)
+  details <- utils::modifyList(c(call$asked, answer_details(outcome)), as.list(told$details))
   details$receipt <- plain(check_boundary(core_json_value(receipt)))
-  tool_result(text(outcome), details)
+  tool_result(told$text, details)
+}
+
+tool_refusal <- function(details, code, message, receipt) {
+  details$reason <- snake_case(code)
+  details$code <- code
+  if (!is.null(receipt)) {
+    details$receipt <- plain(check_boundary(core_json_value(receipt)))
+  }
+  tool_error(message, details)
 }
 
 # Facts of a result that a program may want, beside what was asked for.
@@ -486,53 +545,97 @@ refusal_text <- function(outcome, asked) {
   outcome@message
 }
 
-read_text <- function(outcome) {
-  if (!outcome@truncated) {
-    return(outcome@text)
+# What a model gets of a text that starts `skip` bytes before it: whole lines where there is one, a
+# part of a line otherwise, and how to read on.
+read_page <- function(outcome, skip) {
+  newline <- as.raw(0x0a)
+  bytes <- charToRaw(outcome@text)
+  skip <- min(skip, length(bytes))
+  # Back to where a character starts.
+  while (skip < length(bytes) && (bytes[[skip + 1]] & as.raw(0xc0)) == as.raw(0x80)) {
+    skip <- skip - 1
   }
-  # The cut may go through a line; a model reads on at a whole one.
-  whole <- sub("[^\n]*$", "", outcome@text)
-  lines <- outcome@lines - if (endsWith(outcome@text, "\n")) 0 else 1
-  if (!nzchar(whole)) {
-    whole <- paste0(outcome@text, "\n")
-    lines <- 1
+  before <- which(utils::head(bytes, skip) == newline)
+  line <- outcome@first_line + length(before)
+  page <- utils::tail(bytes, length(bytes) - skip)
+  ends <- which(page == newline)
+  note <- NULL
+  if (outcome@truncated && length(ends) > 0L) {
+    page <- utils::head(page, max(ends))
+    note <- sprintf(
+      "[cut: lines %s to %s of %s; read on with first_line = %s]",
+      digits(line),
+      digits(line + length(ends) - 1),
+      digits(outcome@total_lines),
+      digits(line + length(ends))
+    )
+  } else if (outcome@truncated) {
+    shown <- skip - max(before, 0) + length(page)
+    note <- sprintf(
+      "\n[cut inside line %s of %s, after %s of its bytes; read on with first_line = %s, first_byte = %s]",
+      digits(line),
+      digits(outcome@total_lines),
+      digits(shown),
+      digits(line),
+      digits(shown + 1)
+    )
   }
-  number <- function(x) format(x, scientific = FALSE, trim = TRUE)
-  last <- outcome@first_line + lines - 1
-  sprintf(
-    "%s[cut: lines %s to %s of %s; read on with first_line = %s]",
-    whole,
-    number(outcome@first_line),
-    number(last),
-    number(outcome@total_lines),
-    number(last + 1)
+  text <- rawToChar(page)
+  Encoding(text) <- "UTF-8"
+  unfinished <- length(page) > 0L && page[[length(page)]] != newline
+  list(
+    text = paste0(text, note),
+    details = list(
+      bytes = as.double(length(page)),
+      lines = as.double(length(ends) + unfinished),
+      first_line = line
+    )
   )
 }
 
-list_text <- function(outcome) {
+# What a model gets of a listing from entry `first` on, and how to see more.
+list_page <- function(outcome, first) {
   entries <- outcome@entries
-  if (nrow(entries) == 0L) {
-    return("(empty)")
+  size <- nrow(entries)
+  # A line has two bytes at least.
+  page <- entries[seq_len(size) >= first & seq_len(size) < first + most_text / 2, ]
+  lines <- paste0(entry_names(page), entry_notes(page), recycle0 = TRUE)
+  fits <- cumsum(nchar(lines, "bytes") + 1) <= most_text
+  # One that is longer alone is shown all the same: nothing must be out of reach.
+  lines <- lines[fits | seq_along(lines) == 1L]
+  last <- first + length(lines) - 1
+  # The capability's limit left out an unknown number.
+  total <- paste0(digits(size), if (outcome@truncated) " or more")
+  note <- if (size == 0L) {
+    "(empty)"
+  } else if (length(lines) == 0L) {
+    sprintf("(nothing: there are %s entries)", total)
+  } else if (last < size) {
+    sprintf(
+      "[cut: entries %s to %s of %s; go on with first_entry = %s]",
+      digits(first),
+      digits(last),
+      total,
+      digits(last + 1)
+    )
+  } else if (outcome@truncated) {
+    "[cut: there are more entries than one list may have; list a directory below]"
   }
-  lines <- paste0(entry_names(entries), entry_notes(entries))
-  if (outcome@truncated) {
-    lines <- c(lines, "[cut: there are more entries]")
-  }
-  paste(lines, collapse = "\n")
+  list(
+    text = paste(c(lines, note), collapse = "\n"),
+    details = list(entries = as.double(size), truncated = outcome@truncated || last < size)
+  )
 }
 
-# The answer to arguments that do not fit, with its receipt.
-argument_answer <- function(handle, name, params, message) {
+digits <- function(number) format(number, scientific = FALSE, trim = TRUE)
+
+# The answer to a call that fits no request, with its receipt where there can be one.
+rejection <- function(handle, name, params, code, message) {
   outcome <- tryCatch(
-    as_outcome(core_reject(handle, name, params, message)),
+    as_outcome(core_reject(handle, name, params, code, message)),
     error = function(cnd) NULL
   )
-  details <- list(reason = "invalid_arguments", code = "InvalidArguments")
-  receipt <- attr(outcome, "receipt", exact = TRUE)
-  if (!is.null(receipt)) {
-    details$receipt <- plain(check_boundary(core_json_value(receipt)))
-  }
-  tool_error(message, details)
+  tool_refusal(list(), code, message, attr(outcome, "receipt", exact = TRUE))
 }
 
 # The receipt in a tool's result of ours or of Rho's: found again in the session by its id.

@@ -93,6 +93,22 @@ expect_outcome <- function(outcome, class, code = NULL) {
 
 rlang_label <- function(outcome) paste(c(class(outcome)[[1]], format(outcome)), collapse = " | ")
 
+# Strings that are no text in their declared encoding: undeclared, as a parser of JSON leaves half a
+# surrogate pair, declared as bytes, and declared as latin1 with a byte that is no character there.
+invalid_strings <- function() {
+  marked <- function(x, encoding) {
+    Encoding(x) <- encoding
+    x
+  }
+  list(
+    "caf\xe9",
+    marked("a\xed\xa0\x80b", "UTF-8"),
+    marked("caf\xe9", "bytes"),
+    marked("caf\xe9\x81", "latin1"),
+    marked("\xc2\x81", "latin1")
+  )
+}
+
 # A test that needs a package that may be absent.
 needs <- function(package) {
   testthat::skip_if_not_installed(package)

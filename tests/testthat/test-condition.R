@@ -63,16 +63,20 @@ test_that("strings are converted once, or refused", {
   latin1 <- iconv("caf\u00e9", "UTF-8", "latin1")
   expect_identical(Encoding(latin1), "latin1")
   expect_outcome(rho_read(capability, latin1), RhoText)
-  invalid <- "caf\xe9"
-  expect_error(rho_read(capability, invalid), class = "rhocap_error_encoding")
-  marked <- invalid
-  Encoding(marked) <- "bytes"
-  expect_error(rho_read(capability, marked), class = "rhocap_error_encoding")
-  expect_error(rho_write(capability, "f", invalid), class = "rhocap_error_encoding")
-  expect_error(
-    rho_host_capability(cwd = tree$root, deny = invalid),
-    class = "rhocap_error_encoding"
-  )
+  for (invalid in invalid_strings()) {
+    expect_error(
+      rho_host_capability(cwd = tree$root, deny = invalid),
+      class = "rhocap_error_encoding"
+    )
+    expect_error(
+      rho_write(capability, "f", "x", expected = invalid),
+      class = "rhocap_error_encoding"
+    )
+    expect_error(
+      rho_environment(A = invalid),
+      class = "rhocap_error_encoding"
+    )
+  }
   # The bytes themselves are a name.
   put(paste0(tree$root, "/", rawToChar(as.raw(c(0x63, 0xe9)))), "RAW")
   expect_identical(rho_read(capability, as.raw(c(0x63, 0xe9)))@text, "RAW")

@@ -122,20 +122,56 @@ read_cases <- function(tree) {
 test_that("reading admits and refuses as the catalogue says, without effect", {
   tree <- path_tree()
   before <- snapshot_tree(tree$base)
-  for (limits in list(rho_limits())) {
-    capability <- tree_capability(tree, limits = limits)
-    for (case in read_cases(tree)) {
-      outcome <- rho_read(capability, case[[1]])
-      label <- shown(if (is.raw(case[[1]])) "(raw)" else case[[1]])
-      got <- if (rho_is_ok(outcome)) outcome@text else outcome@code
-      wanted <- if (is.null(case$code)) case[[2]] else case$code
-      expect_identical(got, wanted, label = label)
-      if (!rho_is_ok(outcome)) {
-        expect_identical(outcome@receipt@effect, "none")
-        expect_identical(outcome@receipt@stage, "admit", label = label)
-      }
+  capability <- tree_capability(tree)
+  for (case in read_cases(tree)) {
+    outcome <- rho_read(capability, case[[1]])
+    label <- shown(if (is.raw(case[[1]])) "(raw)" else case[[1]])
+    got <- if (rho_is_ok(outcome)) outcome@text else outcome@code
+    wanted <- if (is.null(case$code)) case[[2]] else case$code
+    expect_identical(got, wanted, label = label)
+    if (!rho_is_ok(outcome)) {
+      expect_identical(outcome@receipt@effect, "none")
+      expect_identical(outcome@receipt@stage, "admit", label = label)
     }
   }
+  expect_identical(snapshot_tree(tree$base), before)
+})
+
+test_that("a string that is no text in its encoding is an outcome with a receipt, for every verb", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  before <- snapshot_tree(tree$base)
+  for (bad in invalid_strings()) {
+    calls <- list(
+      path = quote(rho_admit(capability, bad)),
+      path = quote(rho_read(capability, bad)),
+      path = quote(rho_write(capability, bad, "x")),
+      text = quote(rho_write(capability, "f", bad)),
+      text = quote(rho_write(capability, "f", bad, append = TRUE)),
+      path = quote(rho_edit(capability, bad, "IN", "x")),
+      old = quote(rho_edit(capability, "f", bad, "x")),
+      new = quote(rho_edit(capability, "f", "IN", bad)),
+      path = quote(rho_list(capability, bad)),
+      from = quote(rho_move(capability, bad, "g")),
+      to = quote(rho_move(capability, "f", bad)),
+      path = quote(rho_remove(capability, bad)),
+      command = quote(rho_bash(capability, bad))
+    )
+    for (index in seq_along(calls)) {
+      count <- check_boundary(core_receipts_count())
+      outcome <- eval(calls[[index]])
+      expect_outcome(outcome, RhoFailed, "InvalidEncoding")
+      expect_identical(outcome@facts$argument, names(calls)[[index]])
+      expect_match(outcome@message, "iconv()", fixed = TRUE)
+      expect_identical(check_boundary(core_receipts_count()), count + 1)
+      receipt <- outcome@receipt
+      expect_identical(receipt@code, "InvalidEncoding")
+      expect_identical(c(receipt@decision, receipt@stage), c("undecided", "admit"))
+      expect_identical(receipt@effect, "none")
+    }
+  }
+  # What it was is told escaped.
+  expect_identical(rho_read(capability, "caf\xe9")@receipt@request$path, "caf\\xe9")
   expect_identical(snapshot_tree(tree$base), before)
 })
 

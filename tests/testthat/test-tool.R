@@ -130,6 +130,7 @@ test_that("arguments that do not fit are refused with a receipt", {
     list(path = "f", text = identity),
     list(path = "f", text = NA),
     "not a list",
+    new.env(),
     NULL
   )
   for (params in cases) {
@@ -147,10 +148,145 @@ test_that("arguments that do not fit are refused with a receipt", {
     list(path = "f", first_line = 0),
     list(path = "f", first_line = 1.5),
     list(path = "f", first_line = 3, last_line = 2),
-    list(path = "f", last_line = "2")
+    list(path = "f", last_line = "2"),
+    list(path = "f", first_byte = 0)
   )) {
     expect_identical(read@execute("1", params)@details$code, "InvalidArguments")
   }
+})
+
+test_that("a malformed call leaves a receipt with a code of the closed set", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  before <- snapshot_tree(tree$base)
+  calls <- list(
+    InvalidArguments = quote(tool@execute("1")),
+    InvalidArguments = quote(tool@execute()),
+    SystemError = quote(tool@execute("1", stop("no arguments"))),
+    SystemError = quote(tool@execute("1", list(path = stop("no path"))))
+  )
+  for (tool in rho_capability_tools(capability)) {
+    for (index in seq_along(calls)) {
+      count <- check_boundary(core_receipts_count())
+      result <- eval(calls[[index]])
+      expect_true(S7::S7_inherits(result, RhoToolErrorResult))
+      expect_identical(result@details$code, names(calls)[[index]])
+      expect_true(result@details$code %in% rho_codes()$code)
+      expect_identical(rho_receipt(result)@code, result@details$code)
+      expect_identical(check_boundary(core_receipts_count()), count + 1)
+      expect_plain(result@details)
+    }
+  }
+  expect_identical(snapshot_tree(tree$base), before)
+})
+
+test_that("text that is not valid in its encoding is refused with a receipt and a message for a model", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  before <- snapshot_tree(tree$base)
+  for (bad in invalid_strings()) {
+    results <- list(
+      run(rho_tool_read(capability), path = bad),
+      run(rho_tool_write(capability), path = bad, text = "x"),
+      run(rho_tool_write(capability), path = "f", text = bad),
+      run(rho_tool_edit(capability), path = "f", old = bad, new = "x"),
+      run(rho_tool_edit(capability), path = "f", old = "IN", new = bad),
+      run(rho_tool_list(capability), path = bad),
+      run(rho_tool_move(capability), from = "f", to = bad),
+      run(rho_tool_remove(capability), path = bad),
+      run(rho_tool_bash(capability), command = bad)
+    )
+    for (result in results) {
+      expect_identical(result@details$code, "InvalidEncoding")
+      expect_identical(rho_receipt(result)@code, "InvalidEncoding")
+      expect_match(text_of(result), "Send it again as valid text", fixed = TRUE)
+      expect_plain(result@details)
+      strings <- rapply(result@details, identity, "character")
+      expect_true(is_utf8(strings))
+    }
+    unknown <- run(rho_tool_read(capability), path = "f", x = bad)
+    expect_identical(rho_receipt(unknown)@code, "InvalidArguments")
+    named <- rho_tool_read(capability)@execute("1", stats::setNames(list("f"), bad))
+    expect_identical(rho_receipt(named)@code, "InvalidArguments")
+  }
+  expect_identical(snapshot_tree(tree$base), before)
+  latin1 <- iconv("caf\u00e9", "UTF-8", "latin1")
+  put(file.path(tree$root, "caf\u00e9"), "IN")
+  converted <- run(rho_tool_read(capability), path = latin1)
+  expect_identical(text_of(converted), "IN")
+  expect_identical(converted@details$path, "caf\u00e9")
+  expect_identical(Encoding(converted@details$path), "UTF-8")
+})
+
+test_that("details hold plain values, whatever the arguments were", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  odd <- function(x) structure(x, class = "odd", names = "n", foo = globalenv())
+  results <- list(
+    run(rho_tool_read(capability), path = odd("f")),
+    run(rho_tool_read(capability), path = odd("nope")),
+    run(rho_tool_write(capability), path = odd("f"), text = odd("x")),
+    run(rho_tool_edit(capability), path = odd("f"), old = odd("x"), new = odd("y")),
+    run(rho_tool_list(capability), path = odd("."), recursive = odd(FALSE)),
+    run(rho_tool_move(capability), from = odd("f"), to = odd("g"), overwrite = odd(TRUE)),
+    run(rho_tool_remove(capability), path = odd("g")),
+    run(rho_tool_bash(capability), command = odd("ls"))
+  )
+  for (result in results) {
+    expect_plain(result@details)
+    asked <- result@details[setdiff(names(result@details), "receipt")]
+    expect_null(unlist(lapply(asked, attributes)))
+  }
+  # Methods of a class that the arguments have are not called.
+  registerS3method("[[", "rhocap_odd", function(x, i) stop("called"), baseenv())
+  registerS3method("names", "rhocap_odd", function(x) stop("called"), baseenv())
+  params <- structure(list(path = "a/b/c/f"), class = "rhocap_odd")
+  expect_identical(text_of(rho_tool_read(capability)@execute("1", params)), "IN")
+})
+
+test_that("arguments that fit nothing stand in the receipt as JSON, without being made", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  asked <- function(...) {
+    RhoReceipt(rho_receipt(run(rho_tool_read(capability), ...))@json)@request$arguments
+  }
+  expect_identical(asked(path = NA_integer_), "{\"path\":null}")
+  expect_identical(asked(path = NA_character_), "{\"path\":null}")
+  expect_identical(asked(path = c(1.5, NA, Inf)), "{\"path\":[1.5,null,null]}")
+  expect_identical(asked(path = c(TRUE, NA)), "{\"path\":[true,null]}")
+  expect_identical(asked(path = globalenv()), "{\"path\":\"(Environment)\"}")
+  expect_match(asked(path = 1:1e9), "^\\{\"path\":\\[1,2,3,")
+  skip_on_os(c("windows", "mac"))
+  # 1:1e9 takes 4 GB once it is made, this process a tenth of that.
+  peak <- grep("^VmHWM:", readLines("/proc/self/status"), value = TRUE)
+  expect_lt(as.numeric(gsub("[^0-9]", "", peak)), 3e6)
+})
+
+test_that("a failure inside keeps the receipt of the call that was made", {
+  tree <- new_tree()
+  handle <- attr(tree_capability(tree), "handle")
+  tool <- new_tool(
+    name = "read",
+    label = "Read",
+    description = "x",
+    parameters = list(),
+    required = character(),
+    exclusive = FALSE,
+    handle = handle,
+    run = function(params) {
+      list(
+        outcome = as_outcome(core_read(handle, "read", "model", "f", NULL, NULL)),
+        asked = list(),
+        told = function(outcome) stop("inside")
+      )
+    }
+  )
+  count <- check_boundary(core_receipts_count())
+  result <- tool@execute("1", list())
+  expect_identical(result@details$code, "SystemError")
+  expect_match(text_of(result), "The tool failed inside: inside", fixed = TRUE)
+  expect_identical(rho_receipt(result)@outcome, "ok")
+  expect_identical(check_boundary(core_receipts_count()), count + 1)
 })
 
 test_that("a model reads on where a long file was cut", {
@@ -172,8 +308,99 @@ test_that("a model reads on where a long file was cut", {
     first <- as.numeric(sub(".*first_line = ([0-9]+).*", "\\1", got[cut]))
   }
   expect_identical(seen, lines)
-  put(file.path(tree$root, "one-line"), strrep("x", 60000))
-  expect_match(text_of(run(tool, path = "one-line")), "cut: lines 1 to 1 of 1")
+})
+
+# What a model has read that follows the notes to the end.
+read_to_the_end <- function(tool, path, ...) {
+  seen <- ""
+  arguments <- list(path = path, ...)
+  for (page in 1:20) {
+    text <- text_of(tool@execute("1", arguments))
+    inside <- "\n\\[cut inside line [0-9]+ of [0-9]+, after [0-9]+ of its bytes; read on with ([^]]*)\\]$"
+    note <- if (grepl(inside, text)) inside else "\\[cut: lines [^\n]*; read on with ([^]]*)\\]$"
+    seen <- paste0(seen, sub(note, "", text))
+    if (!grepl(note, text)) {
+      return(seen)
+    }
+    on <- regmatches(text, regexec(note, text))[[1]][[2]]
+    arguments[c("first_line", "first_byte")] <- NULL
+    for (part in strsplit(on, ", ", fixed = TRUE)[[1]]) {
+      part <- strsplit(part, " = ", fixed = TRUE)[[1]]
+      arguments[[part[[1]]]] <- as.numeric(part[[2]])
+    }
+  }
+  "did not end"
+}
+
+test_that("a model can read every byte of lines longer than a page, and is told the truth", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  tool <- rho_tool_read(capability)
+  set.seed(1)
+  long <- function(size) paste(sample(c("x", "\u00e9", "\u20ac", "\U0001f600"), size, TRUE), collapse = "")
+  cases <- list(
+    strrep("x", 60000),
+    strrep("x", 51200),
+    paste0(strrep("x", 51200), "\n"),
+    strrep("x", 51201),
+    paste0(strrep("x", 60000), "\n"),
+    paste0(strrep("x", 60000), "\nsecond\n"),
+    paste0("first\n", long(100000), "\nthird\n", long(60000)),
+    paste0(strrep("\n", 100), long(50000), strrep("\n", 60000))
+  )
+  for (text in cases) {
+    put(file.path(tree$root, "long"), text)
+    expect_true(identical(read_to_the_end(tool, "long"), enc2utf8(text)))
+  }
+  put(file.path(tree$root, "long"), paste0("first\n", strrep("x", 60000), "\nthird\n"))
+  expect_true(identical(
+    read_to_the_end(tool, "long", first_line = 2, last_line = 2),
+    paste0(strrep("x", 60000), "\n")
+  ))
+  page <- run(tool, path = "long", first_line = 2)
+  expect_match(
+    text_of(page),
+    "[cut inside line 2 of 3, after 51200 of its bytes; read on with first_line = 2, first_byte = 51201]",
+    fixed = TRUE
+  )
+  expect_identical(page@details[c("bytes", "lines", "first_line")], list(bytes = 51200, lines = 1, first_line = 2))
+  # A number inside a character goes back to its start; one behind the end gives nothing.
+  put(file.path(tree$root, "short"), "a\u00e9b\nc")
+  expect_identical(text_of(run(tool, path = "short", first_byte = 3)), "\u00e9b\nc")
+  expect_identical(run(tool, path = "short", first_byte = 6)@details$first_line, 2)
+  expect_identical(text_of(run(tool, path = "short", first_byte = 99)), "")
+  expect_identical(text_of(run(tool, path = "short", first_byte = 2^53)), "")
+})
+
+test_that("a long listing is cut, counted, and can be gone on with", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  dir.create(file.path(tree$root, "many"))
+  names <- sprintf("%s%05d", strrep("n", 40), 1:3000)
+  file.create(file.path(tree$root, "many", names))
+  tool <- rho_tool_list(capability)
+  seen <- character()
+  first <- 1
+  for (round in 1:5) {
+    result <- run(tool, path = "many", first_entry = first)
+    text <- text_of(result)
+    expect_lt(nchar(text, "bytes"), 50 * 1024 + 100)
+    lines <- strsplit(text, "\n", fixed = TRUE)[[1]]
+    cut <- grepl("^\\[cut: ", lines)
+    seen <- c(seen, lines[!cut])
+    expect_identical(result@details$truncated, any(cut))
+    if (!any(cut)) {
+      break
+    }
+    expect_match(lines[cut], sprintf("entries %d to %d of 3000;", first, length(seen)))
+    first <- as.numeric(sub(".*first_entry = ([0-9]+).*", "\\1", lines[cut]))
+  }
+  expect_identical(seen, names)
+  expect_identical(round, 3L)
+  expect_match(text_of(run(tool, path = "many", first_entry = 3001)), "there are 3000 entries")
+  expect_identical(text_of(run(tool, path = "many", first_entry = 3000)), names[[3000]])
+  few <- rho_tool_list(tree_capability(tree, limits = rho_limits(entries = 50)))
+  expect_match(text_of(run(few, path = "many")), "list a directory below", fixed = TRUE)
 })
 
 test_that("a tool never signals, not even with a dead handle", {
@@ -183,6 +410,7 @@ test_that("a tool never signals, not even with a dead handle", {
   result <- tool@execute("1", list(path = "f"), NULL, NULL, NULL)
   expect_true(S7::S7_inherits(result, RhoToolErrorResult))
   expect_match(text_of(result), "saved and loaded again")
+  expect_identical(result@details, list(reason = "system_error", code = "SystemError"))
 })
 
 test_that("results print", {

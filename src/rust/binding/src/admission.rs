@@ -6,7 +6,7 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::{Access, Admitted, Request};
 
-use crate::argument::{bad_word, bytes, text};
+use crate::argument::{bad_word, text, Texts};
 use crate::condition::guard;
 use crate::handle::held;
 use crate::outcome::call;
@@ -42,15 +42,9 @@ fn core_admit(handle: Robj, tool: Robj, principal: Robj, path: Robj, access: Rob
             "list" => Access::List,
             _ => return Err(bad_word("access")),
         };
-        call(
-            &handle,
-            &tool,
-            &principal,
-            Request::Admit {
-                path: bytes(&path, "path")?,
-                access,
-            },
-        )
+        let mut texts = Texts::default();
+        let path = texts.bytes(&path, "path")?;
+        call(&handle, &tool, &principal, &texts, Request::Admit { path, access })
     })
 }
 

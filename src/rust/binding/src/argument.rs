@@ -3,7 +3,9 @@
 
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
+use rhocap_core::verb::Target;
 
+use crate::admission;
 use crate::sexp::{element, Element};
 
 fn wrong_type(name: &str, wanted: &str) -> Misuse {
@@ -15,10 +17,14 @@ pub fn bad_word(name: &str) -> Misuse {
     Misuse::new("value", format!("`{name}` is no word that rhocap knows.")).with("argument", name)
 }
 
+fn missing(name: &str) -> Misuse {
+    Misuse::new("value", format!("`{name}` is NA.")).with("argument", name)
+}
+
 fn not_utf8(name: &str) -> Misuse {
     Misuse::new(
         "encoding",
-        format!("`{name}` is not valid UTF-8. Convert it with iconv() first, or give its bytes with charToRaw()."),
+        format!("`{name}` is not valid UTF-8. Convert it with iconv() first."),
     )
     .with("argument", name)
 }
@@ -27,8 +33,8 @@ fn not_utf8(name: &str) -> Misuse {
 fn text_at<'a>(value: &'a Robj, index: usize, name: &str) -> Result<&'a str, Misuse> {
     match element(value, index) {
         None => Err(wrong_type(name, "one string")),
-        Some(Element::Missing) => Err(Misuse::new("value", format!("`{name}` is NA.")).with("argument", name)),
-        Some(Element::Other) => Err(not_utf8(name)),
+        Some(Element::Missing) => Err(missing(name)),
+        Some(Element::Other(_)) => Err(not_utf8(name)),
         Some(Element::Bytes(bytes)) => std::str::from_utf8(bytes).map_err(|_| not_utf8(name)),
     }
 }
@@ -56,23 +62,55 @@ pub fn paths(value: &Robj, name: &str) -> Result<Vec<Vec<u8>>, Misuse> {
     Ok(texts(value, name)?.into_iter().map(String::into_bytes).collect())
 }
 
-/// The bytes of one string or of a raw vector, as R holds them.
-pub fn borrowed<'a>(value: &'a Robj, name: &str) -> Result<&'a [u8], Misuse> {
-    match value.as_raw_slice() {
-        Some(raw) => Ok(raw),
-        None => Ok(text(value, name)?.as_bytes()),
-    }
+/// The strings of one call that stand for a path, a file's text or a command.
+///
+/// Where one is no valid text in its declared encoding, that is an outcome of the call, with its receipt,
+/// and no mistake in the program: a model can have sent it.
+#[derive(Default)]
+pub struct Texts {
+    /// The first argument that is none.
+    pub invalid: Option<&'static str>,
 }
 
-/// A copy of the bytes of one string or of a raw vector.
-pub fn bytes(value: &Robj, name: &str) -> Result<Vec<u8>, Misuse> {
-    let given = borrowed(value, name)?;
-    let mut copy = Vec::new();
-    // An allocation that fails would end R.
-    copy.try_reserve_exact(given.len())
-        .map_err(|_| Misuse::new("memory", format!("There is no memory for a copy of `{name}`.")))?;
-    copy.extend_from_slice(given);
-    Ok(copy)
+impl Texts {
+    /// The bytes of one string or of a raw vector, as R holds them.
+    pub fn borrowed<'a>(&mut self, value: &'a Robj, name: &'static str) -> Result<&'a [u8], Misuse> {
+        if let Some(raw) = value.as_raw_slice() {
+            return Ok(raw);
+        }
+        if value.len() != 1 {
+            return Err(wrong_type(name, "one string"));
+        }
+        let (bytes, valid) = match element(value, 0) {
+            None => return Err(wrong_type(name, "one string")),
+            Some(Element::Missing) => return Err(missing(name)),
+            Some(Element::Other(bytes)) => (bytes, false),
+            Some(Element::Bytes(bytes)) => (bytes, std::str::from_utf8(bytes).is_ok()),
+        };
+        if !valid {
+            self.invalid.get_or_insert(name);
+        }
+        Ok(bytes)
+    }
+
+    /// A copy of the bytes of one string or of a raw vector.
+    pub fn bytes(&mut self, value: &Robj, name: &'static str) -> Result<Vec<u8>, Misuse> {
+        let given = self.borrowed(value, name)?;
+        let mut copy = Vec::new();
+        // An allocation that fails would end R.
+        copy.try_reserve_exact(given.len())
+            .map_err(|_| Misuse::new("memory", format!("There is no memory for a copy of `{name}`.")))?;
+        copy.extend_from_slice(given);
+        Ok(copy)
+    }
+
+    /// A path, or the handle of an admission, which is used up.
+    pub fn target(&mut self, value: &Robj, name: &'static str) -> Result<Target, Misuse> {
+        if value.is_external_pointer() {
+            return Ok(Target::Admitted(Box::new(admission::take(value)?)));
+        }
+        Ok(Target::Path(self.bytes(value, name)?))
+    }
 }
 
 /// TRUE or FALSE.

@@ -3,7 +3,7 @@
 use extendr_api::prelude::*;
 use rhocap_core::verb::Request;
 
-use crate::argument::text;
+use crate::argument::Texts;
 use crate::condition::guard;
 use crate::outcome::call;
 
@@ -11,8 +11,9 @@ use crate::outcome::call;
 #[extendr]
 fn core_bash(handle: Robj, tool: Robj, principal: Robj, command: Robj) -> Robj {
     guard(|| {
-        let command = text(&command, "command")?.to_owned();
-        call(&handle, &tool, &principal, Request::Bash { command })
+        let mut texts = Texts::default();
+        let command = texts.bytes(&command, "command")?;
+        call(&handle, &tool, &principal, &texts, Request::Bash { command })
     })
 }
 

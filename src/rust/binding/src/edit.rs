@@ -3,9 +3,9 @@
 use extendr_api::prelude::*;
 use rhocap_core::verb::Request;
 
-use crate::argument::{bytes, count};
+use crate::argument::{count, Texts};
 use crate::condition::guard;
-use crate::outcome::{call, target};
+use crate::outcome::call;
 use crate::write;
 
 // Replaces text.
@@ -22,14 +22,15 @@ fn core_edit(
     expected: Robj,
 ) -> Robj {
     guard(|| {
+        let mut texts = Texts::default();
         let request = Request::Edit {
-            target: target(&path)?,
-            old: bytes(&old, "old")?,
-            new: bytes(&new, "new")?,
+            target: texts.target(&path, "path")?,
+            old: texts.bytes(&old, "old")?,
+            new: texts.bytes(&new, "new")?,
             count: count(&count_expected, "count")?,
             expected: write::expected(&expected)?,
         };
-        call(&handle, &tool, &principal, request)
+        call(&handle, &tool, &principal, &texts, request)
     })
 }
 

@@ -4,20 +4,21 @@ use extendr_api::prelude::*;
 use rhocap_core::escape;
 use rhocap_core::verb::{ListEntry, Request};
 
-use crate::argument::flag;
+use crate::argument::{flag, Texts};
 use crate::condition::guard;
-use crate::outcome::{call, target};
+use crate::outcome::call;
 use crate::value::Plain;
 
 // Lists a directory.
 #[extendr]
 fn core_list(handle: Robj, tool: Robj, principal: Robj, path: Robj, recursive: Robj) -> Robj {
     guard(|| {
+        let mut texts = Texts::default();
         let request = Request::List {
-            target: target(&path)?,
+            target: texts.target(&path, "path")?,
             recursive: flag(&recursive, "recursive")?,
         };
-        call(&handle, &tool, &principal, request)
+        call(&handle, &tool, &principal, &texts, request)
     })
 }
 

@@ -3,20 +3,21 @@
 use extendr_api::prelude::*;
 use rhocap_core::verb::Request;
 
-use crate::argument::{bytes, flag};
+use crate::argument::{flag, Texts};
 use crate::condition::guard;
-use crate::outcome::{call, target};
+use crate::outcome::call;
 
 // Moves an entry.
 #[extendr]
 fn core_move(handle: Robj, tool: Robj, principal: Robj, from: Robj, to: Robj, overwrite: Robj) -> Robj {
     guard(|| {
+        let mut texts = Texts::default();
         let request = Request::Move {
-            from: target(&from)?,
-            to: bytes(&to, "to")?,
+            from: texts.target(&from, "from")?,
+            to: texts.bytes(&to, "to")?,
             overwrite: flag(&overwrite, "overwrite")?,
         };
-        call(&handle, &tool, &principal, request)
+        call(&handle, &tool, &principal, &texts, request)
     })
 }
 

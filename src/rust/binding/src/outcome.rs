@@ -3,20 +3,20 @@
 use extendr_api::prelude::*;
 use rhocap_core::escape;
 use rhocap_core::misuse::Misuse;
-use rhocap_core::outcome::{Call, Code};
-use rhocap_core::verb::{self, Caller, Principal, Request, Started, Target, Value};
+use rhocap_core::outcome::{Call, Code, Refusal};
+use rhocap_core::verb::{self, Caller, Principal, Request, Started, Value};
 
 use crate::admission::Admission;
-use crate::argument::{bad_word, bytes, text};
+use crate::argument::{bad_word, text, Texts};
 use crate::condition::guard;
 use crate::handle::hold;
 use crate::job::Work;
 use crate::sexp::{element, Element};
 use crate::value::Plain;
-use crate::{admission, capability, list};
+use crate::{capability, list};
 
-/// Runs one request of one caller.
-pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, request: Request) -> Result<Plain, Misuse> {
+/// Runs one request of one caller, with the texts that it was made of.
+pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, texts: &Texts, request: Request) -> Result<Plain, Misuse> {
     let capability = capability::of_handle(handle)?;
     let principal = match text(principal, "principal")? {
         "model" => Principal::Model,
@@ -27,18 +27,25 @@ pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, request: Request) -> R
         tool: text(tool, "tool")?.to_owned(),
         principal,
     };
+    if let Some(name) = texts.invalid {
+        let refusal = not_text(name, principal);
+        return Ok(finished(verb::refuse(capability, &request, caller, refusal)));
+    }
     match verb::start(capability, request, caller) {
         Started::Done(call) => Ok(finished(*call)),
         Started::Running(job) => Ok(pair("running", hold(Work::new(job)))),
     }
 }
 
-/// A path, or the handle of an admission, which is used up.
-pub fn target(value: &Robj) -> Result<Target, Misuse> {
-    if value.is_external_pointer() {
-        return Ok(Target::Admitted(Box::new(admission::take(value)?)));
-    }
-    Ok(Target::Path(bytes(value, "path")?))
+fn not_text(name: &'static str, principal: Principal) -> Refusal {
+    let message = match principal {
+        Principal::User => format!(
+            "`{name}` is not valid text in its declared encoding. Convert it with iconv(); a path or the content \
+             of a file can also be given as a raw vector."
+        ),
+        Principal::Model => format!("The argument `{name}` is not valid Unicode text. Send it again as valid text."),
+    };
+    Refusal::new(Code::InvalidEncoding).say(message).with("argument", name)
 }
 
 fn pair(kind: &'static str, facts: Plain) -> Plain {
@@ -166,9 +173,9 @@ fn core_codes() -> Robj {
 fn core_shown(texts: Robj) -> Robj {
     guard(|| {
         let shown = (0..texts.len()).map(|index| match element(&texts, index) {
-            Some(Element::Bytes(bytes)) => escape::display(bytes),
+            Some(Element::Bytes(bytes) | Element::Other(bytes)) => escape::display(bytes),
             Some(Element::Missing) => "NA".to_owned(),
-            Some(Element::Other) | None => "?".to_owned(),
+            None => "?".to_owned(),
         });
         Ok(shown.collect::<Vec<_>>().into())
     })

@@ -4,20 +4,21 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::{ReadLimit, Request};
 
-use crate::argument::{count, optional, range};
+use crate::argument::{count, optional, range, Texts};
 use crate::condition::guard;
-use crate::outcome::{call, target};
+use crate::outcome::call;
 
 // Reads text.
 #[extendr]
 fn core_read(handle: Robj, tool: Robj, principal: Robj, path: Robj, lines: Robj, limit: Robj) -> Robj {
     guard(|| {
+        let mut texts = Texts::default();
         let request = Request::Read {
-            target: target(&path)?,
+            target: texts.target(&path, "path")?,
             lines: optional(&lines, "lines", range)?,
             limit: read_limit(&limit)?,
         };
-        call(&handle, &tool, &principal, request)
+        call(&handle, &tool, &principal, &texts, request)
     })
 }
 

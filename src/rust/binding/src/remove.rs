@@ -3,13 +3,18 @@
 use extendr_api::prelude::*;
 use rhocap_core::verb::Request;
 
+use crate::argument::Texts;
 use crate::condition::guard;
-use crate::outcome::{call, target};
+use crate::outcome::call;
 
 // Removes an entry.
 #[extendr]
 fn core_remove(handle: Robj, tool: Robj, principal: Robj, path: Robj) -> Robj {
-    guard(|| call(&handle, &tool, &principal, Request::Remove { target: target(&path)? }))
+    guard(|| {
+        let mut texts = Texts::default();
+        let target = texts.target(&path, "path")?;
+        call(&handle, &tool, &principal, &texts, Request::Remove { target })
+    })
 }
 
 extendr_module! {

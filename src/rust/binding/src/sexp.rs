@@ -60,8 +60,8 @@ pub enum Element<'a> {
     Missing,
     /// Bytes in UTF-8, or in the session's encoding, which the reader must check.
     Bytes(&'a [u8]),
-    /// Marked as latin1 or as bytes, so not to be taken as UTF-8.
-    Other,
+    /// Bytes marked as latin1 or as no text at all, so not to be taken as UTF-8.
+    Other(&'a [u8]),
 }
 
 /// The element `index` of a character vector.
@@ -85,7 +85,7 @@ pub fn element(vector: &Robj, index: usize) -> Option<Element<'_>> {
         let bytes = slice::from_raw_parts(R_CHAR(string).cast::<u8>(), length);
         let marked = matches!(Rf_getCharCE(string), CE_LATIN1 | CE_BYTES);
         Some(if marked && !bytes.is_ascii() {
-            Element::Other
+            Element::Other(bytes)
         } else {
             Element::Bytes(bytes)
         })

@@ -4,9 +4,9 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::{Expected, Request};
 
-use crate::argument::{borrowed, flag, optional, text};
+use crate::argument::{flag, optional, text, Texts};
 use crate::condition::guard;
-use crate::outcome::{call, target};
+use crate::outcome::call;
 
 // Writes text.
 #[extendr]
@@ -22,14 +22,15 @@ fn core_write(
     expected: Robj,
 ) -> Robj {
     guard(|| {
+        let mut texts = Texts::default();
         let request = Request::Write {
-            target: target(&path)?,
-            content: borrowed(&content, "text")?.into(),
+            target: texts.target(&path, "path")?,
+            content: texts.borrowed(&content, "text")?.into(),
             append: flag(&append, "append")?,
             create_parents: flag(&create_parents, "create_parents")?,
             expected: self::expected(&expected)?,
         };
-        call(&handle, &tool, &principal, request)
+        call(&handle, &tool, &principal, &texts, request)
     })
 }
 

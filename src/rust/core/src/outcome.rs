@@ -74,9 +74,9 @@ codes! {
     RootItself, Denied, "The path is a root itself, which is not moved or removed.";
     TooLarge, Denied, "The file is larger than the capability's `read_bytes`.";
     ProcessNone, Denied, "The capability allows no processes.";
-    InvalidArguments, Failed, "The arguments of a tool call are not what its schema asks for.";
+    InvalidArguments, Failed, "The arguments of a tool call are not what its schema asks for, or an admission does not fit the verb.";
     InvalidPath, Failed, "The path is empty, holds a NUL byte, or names no entry.";
-    InvalidEncoding, Failed, "The path is not valid text in its declared encoding.";
+    InvalidEncoding, Failed, "A path or a text is not valid text in its declared encoding.";
     NotFound, Failed, "There is no such file or directory.";
     NotADirectory, Failed, "A part of the path that must be a directory is none.";
     IsDirectory, Failed, "The path is a directory and a file was wanted.";
@@ -97,7 +97,7 @@ codes! {
     ReadFailed, Failed, "Reading failed.";
     Cancelled, Failed, "The call was cancelled.";
     NotAvailable, Failed, "This version of rhocap does not offer it yet.";
-    SystemError, Failed, "The operating system gave an error with no code of its own; see `errno`.";
+    SystemError, Failed, "The operating system gave an error with no code of its own (see `errno`), or rhocap failed inside.";
 }
 
 /// A call that gave no result: the code, what to tell the caller, and the facts.

@@ -155,15 +155,62 @@ pub enum Request<'a> {
     /// Run a command. Refused or not available in this version.
     Bash {
         /// The command.
-        command: String,
+        command: Vec<u8>,
     },
-    /// A tool call whose arguments are not what its schema asks for.
+    /// A tool call that fits no request.
     Reject {
         /// The arguments as they came.
         arguments: Json,
         /// What is wrong, and what would be right.
-        message: String,
+        refusal: Refusal,
     },
+}
+
+impl Request<'_> {
+    /// What a receipt shows: what was asked, and no content.
+    fn described(&self) -> Json {
+        let mut described = match self {
+            Self::Admit { path, access } => {
+                json!({"path": display_bounded(path, SHOWN), "access": access.as_str()})
+            }
+            Self::Read { target, lines, limit } => {
+                let mut described = json!({"path": target.shown()});
+                if let Some((first, last)) = lines {
+                    described["lines"] = json!([first, last]);
+                }
+                match limit {
+                    ReadLimit::Default => {}
+                    ReadLimit::Bytes(bytes) => described["limit"] = (*bytes).into(),
+                    ReadLimit::Capability => described["limit"] = "capability".into(),
+                }
+                described
+            }
+            Self::Write {
+                target,
+                append,
+                create_parents,
+                ..
+            } => json!({"path": target.shown(), "append": append, "create_parents": create_parents}),
+            Self::Edit { target, count, .. } => json!({"path": target.shown(), "count": count}),
+            Self::List { target, recursive } => json!({"path": target.shown(), "recursive": recursive}),
+            Self::Move { from, to, overwrite } => {
+                json!({"path": from.shown(), "to": display_bounded(to, SHOWN), "overwrite": overwrite})
+            }
+            Self::Remove { target } => json!({"path": target.shown()}),
+            Self::Bash { command } => json!({"command": display_bounded(command, SHOWN)}),
+            Self::Reject { arguments, .. } => json!({"arguments": escape_json(arguments)}),
+        };
+        if let Self::Write { expected, .. } | Self::Edit { expected, .. } = self {
+            match expected {
+                None => {}
+                Some(Expected::Absent) => described["expected"] = "absent".into(),
+                Some(Expected::Version(version)) => {
+                    described["expected"] = display_bounded(version.as_bytes(), SHOWN).into();
+                }
+            }
+        }
+        described
+    }
 }
 
 /// What comes of a request.
@@ -269,6 +316,14 @@ pub fn run(capability: &Arc<Capability>, request: Request<'_>, caller: Caller, u
     Work::admit(capability, request, caller, using).finish(&Cancel::default())
 }
 
+/// Answers a request before any path is looked at: what was given is not what a request is made of.
+#[must_use]
+pub fn refuse(capability: &Arc<Capability>, request: &Request<'_>, caller: Caller, refusal: Refusal) -> Call<Value> {
+    let mut work = Work::new(capability, request, caller);
+    work.refused = Some(refusal.into());
+    work.finish(&Cancel::default())
+}
+
 /// What is left to do after admission.
 enum Plan<'a> {
     Admit(Access),
@@ -314,39 +369,34 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn admit(capability: &Arc<Capability>, request: Request<'a>, caller: Caller, using: Use) -> Self {
-        let mut work = Self {
+    /// A call about which nothing is decided yet.
+    fn new(capability: &Arc<Capability>, request: &Request<'_>, caller: Caller) -> Self {
+        let described = request.described();
+        Self {
             capability: Arc::clone(capability),
             caller,
             started: Instant::now(),
-            request: Json::Null,
+            shown: described["path"].as_str().unwrap_or_default().to_owned(),
+            request: described,
             asked: Vec::new(),
-            shown: String::new(),
             plan: Plan::Refused,
             found: None,
             refused: None,
             resolved: None,
             resolved_to: None,
             resolver: None,
-            command: false,
-        };
+            command: matches!(request, Request::Bash { .. }),
+        }
+    }
+
+    fn admit(capability: &Arc<Capability>, request: Request<'a>, caller: Caller, using: Use) -> Self {
+        let mut work = Self::new(capability, &request, caller);
         match request {
             Request::Admit { path, access } => {
-                let target = Target::Path(path);
-                work.request = json!({"path": target.shown(), "access": access.as_str()});
-                work.take(target, access.want(), using);
+                work.take(Target::Path(path), access.want(), using);
                 work.plan = Plan::Admit(access);
             }
             Request::Read { target, lines, limit } => {
-                work.request = json!({"path": target.shown()});
-                if let Some((first, last)) = lines {
-                    work.request["lines"] = json!([first, last]);
-                }
-                match limit {
-                    ReadLimit::Default => {}
-                    ReadLimit::Bytes(bytes) => work.request["limit"] = bytes.into(),
-                    ReadLimit::Capability => work.request["limit"] = "capability".into(),
-                }
                 work.take(target, Want::File, using);
                 work.plan = Plan::Read { lines, limit };
             }
@@ -357,8 +407,6 @@ impl<'a> Work<'a> {
                 create_parents,
                 expected,
             } => {
-                work.request = json!({"path": target.shown(), "append": append, "create_parents": create_parents});
-                work.expects(expected.as_ref());
                 let link = matches!(expected, Some(Expected::Absent))
                     .then(|| work.link_at(&target, using))
                     .flatten();
@@ -380,8 +428,6 @@ impl<'a> Work<'a> {
                 count,
                 expected,
             } => {
-                work.request = json!({"path": target.shown(), "count": count});
-                work.expects(expected.as_ref());
                 work.take(target, Want::Entry { create_parents: false }, using);
                 work.plan = Plan::Edit {
                     replacement: Replacement { old, new, count },
@@ -389,12 +435,10 @@ impl<'a> Work<'a> {
                 };
             }
             Request::List { target, recursive } => {
-                work.request = json!({"path": target.shown(), "recursive": recursive});
                 work.take(target, Want::Directory, using);
                 work.plan = Plan::List { recursive };
             }
             Request::Move { from, to, overwrite } => {
-                work.request = json!({"path": from.shown(), "to": display_bounded(&to, SHOWN), "overwrite": overwrite});
                 work.take(from, Want::Name, using);
                 let mut arrived = None;
                 if work.refused.is_none() {
@@ -417,13 +461,10 @@ impl<'a> Work<'a> {
                 };
             }
             Request::Remove { target } => {
-                work.request = json!({"path": target.shown()});
                 work.take(target, Want::Name, using);
                 work.plan = Plan::Remove;
             }
-            Request::Bash { command } => {
-                work.request = json!({"command": display_bounded(command.as_bytes(), SHOWN)});
-                work.command = true;
+            Request::Bash { .. } => {
                 let code = if capability.process() == Process::None {
                     Code::ProcessNone
                 } else {
@@ -431,32 +472,19 @@ impl<'a> Work<'a> {
                 };
                 work.refused = Some(code.into());
             }
-            Request::Reject { arguments, message } => {
-                work.request = json!({"arguments": escape_json(&arguments)});
-                let mut message = message;
-                if message.len() > SHOWN {
-                    let end = (0..=SHOWN).rev().find(|at| message.is_char_boundary(*at));
-                    message.truncate(end.unwrap_or(0));
-                    message.push_str("...");
+            Request::Reject { mut refusal, .. } => {
+                if refusal.message.len() > SHOWN {
+                    let end = (0..=SHOWN).rev().find(|at| refusal.message.is_char_boundary(*at));
+                    refusal.message.truncate(end.unwrap_or(0));
+                    refusal.message.push_str("...");
                 }
-                work.refused = Some(Refusal::new(Code::InvalidArguments).say(message).into());
+                work.refused = Some(refusal.into());
             }
         }
         work
     }
 
-    fn expects(&mut self, expected: Option<&Expected>) {
-        match expected {
-            None => {}
-            Some(Expected::Absent) => self.request["expected"] = "absent".into(),
-            Some(Expected::Version(version)) => {
-                self.request["expected"] = display_bounded(version.as_bytes(), SHOWN).into();
-            }
-        }
-    }
-
     fn take(&mut self, target: Target, want: Want, using: Use) {
-        self.shown = target.shown();
         let result = match target {
             Target::Path(path) => {
                 let result = admit(&self.capability, &path, want, using);
