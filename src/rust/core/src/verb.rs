@@ -492,14 +492,17 @@ impl<'a> Work<'a> {
                 result
             }
             Target::Admitted(admitted) => {
-                let fits = admitted.belongs_to(&self.capability) && fits(want, &admitted.found);
                 self.asked.clone_from(&admitted.request);
-                if fits {
-                    Ok(admitted.found)
+                let refuse = |why: &str| Err(Refusal::new(Code::InvalidArguments).say(why).into());
+                if !admitted.belongs_to(&self.capability) || !fits(want, &admitted.found.object) {
+                    refuse(
+                        "it was admitted by another capability or for another access; admit it again with rho_admit()",
+                    )
+                } else if want == Want::Name && admitted.found.links > 0 {
+                    // Admission for writing follows links; moving and removing is of the link itself.
+                    refuse("it was admitted through a symbolic link, which this verb does not follow; give the path")
                 } else {
-                    Err(Refusal::new(Code::InvalidArguments)
-                        .say("it was admitted by another capability, for another access, or through a link that is not what is to be moved or removed; give the path itself")
-                        .into())
+                    Ok(admitted.found)
                 }
             }
         };
@@ -769,14 +772,9 @@ fn defect() -> Refusal {
     Refusal::new(Code::SystemError).say("rhocap failed inside; please report this.")
 }
 
-/// Whether an effect can use what was admitted. To move or remove an entry means a link itself, and an
-/// admission for writing has followed it.
-fn fits(want: Want, found: &Found) -> bool {
-    if want == Want::Name && found.links > 0 {
-        return false;
-    }
+fn fits(want: Want, object: &Object) -> bool {
     matches!(
-        (want, &found.object),
+        (want, object),
         (Want::File, Object::File { .. })
             | (Want::Directory, Object::Directory { .. })
             | (Want::Entry { .. } | Want::Name, Object::Entry { .. })
