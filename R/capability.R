@@ -91,11 +91,15 @@ rho_host_capability <- function(
 #' @export
 rho_project_capability <- function(path, ...) {
   given <- path <- check_text(check_string(path, "path", empty = FALSE), "path")
+  # Resolved once, now. What does not exist stays as it is.
   more <- list(...)
   allowed <- setdiff(names(formals(rho_host_capability)), c("read", "write", "cwd"))
   check_named(more, allowed)
   if (!startsWith(path, "/")) {
     path <- suppressWarnings(normalizePath(path))
+    if (!startsWith(path, "/")) {
+      abort("root", sprintf("\"%s\" does not exist. Create it first.", shown(path)))
+    }
   }
   arguments <- utils::modifyList(
     list(
@@ -281,12 +285,21 @@ RhoHostCapability <- rho_class(
         abort_not_enforceable(
           cnd,
           "rho_host_capability",
-          list(read = read, write = write, cwd = cwd),
+          spec[c("read", "write", "cwd")],
           list(
             environment = environment,
             process = process,
-            network = network,
-            placement = placement
+            deny = spec$deny,
+            protect = spec$protect,
+            limits = limits
+          ),
+          defaults = list(
+            read = character(),
+            write = character(),
+            environment = rho_environment(),
+            deny = rho_deny_defaults(),
+            protect = rho_protect_defaults(),
+            limits = rho_limits()
           )
         )
       }
@@ -364,8 +377,8 @@ check_named <- function(given, allowed) {
 }
 
 # The reason from the core, and the caller's own call changed into ones that work.
-abort_not_enforceable <- function(cnd, called, first, more) {
-  ways <- list(list(process = quote(rho_process_none()), network = quote(rho_network_none())))
+abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
+  ways <- list(list(process = quote(rho_process_none())))
   asked <- more$process
   # Unrestricted commands are offered only to a caller who asked for commands.
   if (!S7::S7_inherits(asked, RhoProcessNone)) {
@@ -377,21 +390,10 @@ abort_not_enforceable <- function(cnd, called, first, more) {
   if (S7::S7_inherits(asked, RhoProcessUnrestricted)) {
     ways <- rev(ways)
   }
-  calls <- vapply(
-    ways,
-    function(way) {
-      kept <- more[setdiff(names(more), c("process", "network", "placement"))]
-      # What equals its default need not be said again.
-      kept <- Filter(function(value) !identical(value, rho_environment()), kept)
-      kept <- lapply(kept, argument_as_call)
-      if (identical(way$network, quote(rho_network_none()))) {
-        way$network <- NULL
-      }
-      call <- as.call(c(as.name(called), first, way, kept))
-      paste(deparse(call, width.cutoff = 500L), collapse = " ")
-    },
-    ""
-  )
+  more <- more[setdiff(names(more), c("process", "network", "placement"))]
+  first <- lapply(without_defaults(first, defaults), as_code)
+  more <- lapply(without_defaults(more, defaults), as_code)
+  calls <- vapply(ways, function(way) as_text(as.call(c(as.name(called), first, way, more))), "")
   reason <- strsplit(conditionMessage(cnd), "\n", fixed = TRUE)[[1L]][[1L]]
   words <- if (length(calls) > 1L) "These calls work:" else "This call works:"
   notes <- ifelse(
@@ -404,17 +406,6 @@ abort_not_enforceable <- function(cnd, called, first, more) {
     paste(c(reason, words, paste0("  ", calls, notes)), collapse = "\n"),
     calls = calls
   )
-}
-
-# A value given as an argument, as code that a person can run; long ones by their name.
-argument_as_call <- function(value) {
-  if (S7::S7_inherits(value, RhoEnvironment)) {
-    return(as.name("environment"))
-  }
-  if (S7::S7_inherits(value, RhoLimits)) {
-    return(as.name("limits"))
-  }
-  value
 }
 
 roots_frame <- function(roots) {
@@ -441,10 +432,10 @@ capability_words <- function(facts) {
   }))
   entries <- facts$environment
   kinds <- vapply(entries, function(entry) entry$kind, "")
-  names <- vapply(entries, function(entry) entry$name, "")
+  names <- shown(vapply(entries, function(entry) entry$name, ""))
   literals <- vapply(
     entries[kinds == "literal"],
-    function(entry) paste(entry$name, "=", shown(entry$value)),
+    function(entry) paste(shown(entry$name), "=", shown(entry$value)),
     ""
   )
   minimal <- kinds %in% c("minimal", "private")
@@ -460,7 +451,7 @@ capability_words <- function(facts) {
       pattern_words(facts$protect_lists),
       vapply(
         facts$added,
-        function(added) sprintf("%s in %s (holds %s)", added$pattern, added$root, added$why),
+        function(added) sprintf("%s in %s (holds %s)", shown(added$pattern), added$root, added$why),
         ""
       )
     ),
@@ -494,10 +485,10 @@ pattern_words <- function(lists) {
   }
   added <- vapply(
     lists[-1L],
-    function(list) sprintf("[added: %s]", paste(unlist(list), collapse = ", ")),
+    function(list) sprintf("[added: %s]", paste(shown(unlist(list)), collapse = ", ")),
     ""
   )
-  c(unlist(lists[[1L]]), added)
+  c(shown(unlist(lists[[1L]])), added)
 }
 
 S7::method(format, RhoHostCapability) <- function(x, ...) {

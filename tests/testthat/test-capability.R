@@ -32,6 +32,17 @@ test_that("print tells every fact", {
   utils::capture.output(expect_invisible(print(capability)))
 })
 
+test_that("patterns are printed so that they cannot mislead", {
+  tree <- new_tree()
+  capability <- tree_capability(tree, deny = "a\u202eb", protect = "c\u202ed")
+  capability <- rho_narrow(capability, deny = "e\u202ef")
+  shown <- paste(format(capability), collapse = "\n")
+  expect_no_match(shown, "\u202e", fixed = TRUE)
+  for (pattern in c("a\\u{202e}b", "c\\u{202e}d", "e\\u{202e}f")) {
+    expect_match(shown, pattern, fixed = TRUE)
+  }
+})
+
 test_that("facts are read with @", {
   tree <- new_tree()
   capability <- rho_host_capability(read = tree$outside, write = tree$root, cwd = tree$root)
@@ -178,6 +189,60 @@ test_that("policies that cannot be enforced are refused with the call that works
     network = rho_network_host()
   )
   expect_true(S7::S7_inherits(unrestricted@process, RhoProcessUnrestricted))
+})
+
+test_that("each printed call gives what was asked for, but for what cannot be enforced", {
+  tree <- new_tree()
+  Sys.setenv(RHOCAP_TEST_VALUE = "an inherited value")
+  on.exit(Sys.unsetenv("RHOCAP_TEST_VALUE"))
+  environments <- list(
+    rho_environment(),
+    rho_environment(CI = "tr\"ue\n", odd = "\u00e9", RHOCAP_TEST_VALUE = rho_env_inherit()),
+    rho_environment(rho_environment_r(), rho_environment_git("Ada \"L\"", "ada@example.org")),
+    rho_environment(rho_environment_r(R.home("library")), rho_environment_git("A", "b", "*")),
+    rho_environment(LD_PRELOAD = "", R_LIBS = "/x", hooks = c("LD_PRELOAD", "R_LIBS")),
+    rho_environment(rho_environment_r(), BASH_ENV = "/x", hooks = "BASH_ENV"),
+    rho_environment_inherited(A = "1")
+  )
+  arguments <- list(
+    list(),
+    list(limits = rho_limits(read_bytes = 1000, symlinks = FALSE, shell = "/bin/sh", grace = 1)),
+    list(deny = c("a\\b", "*.key"), protect = character())
+  )
+  makers <- list(
+    function(...) rho_project_capability(tree$root, ...),
+    function(...) rho_host_capability(read = tree$outside, write = tree$root, cwd = tree$root, ...)
+  )
+  for (environment in environments) {
+    for (more in arguments) {
+      for (make in makers) {
+        more$environment <- environment
+        cnd <- tryCatch(
+          do.call(make, c(more, list(process = rho_process_confined()))),
+          rhocap_error_not_enforceable = identity
+        )
+        expect_length(cnd$calls, 2)
+        expect_no_match(conditionMessage(cnd), "an inherited value", fixed = TRUE)
+        made <- lapply(cnd$calls, function(call) eval(parse(text = call), globalenv()))
+        none <- do.call(make, c(more, list(process = rho_process_none())))
+        expect_identical(made[[1]]@digest, none@digest)
+        expect_identical(made[[2]]@limits, none@limits)
+        expect_identical(made[[2]]@environment, none@environment)
+        expect_true(S7::S7_inherits(made[[2]]@process, RhoProcessUnrestricted))
+      }
+    }
+  }
+})
+
+test_that("a project that does not exist is said to be missing", {
+  tree <- new_tree()
+  old <- setwd(tree$base)
+  on.exit(setwd(old))
+  for (path in c("missing-dir", "ROOT/missing", file.path(tree$base, "missing"))) {
+    cnd <- tryCatch(rho_project_capability(path, process = rho_process_none()), error = identity)
+    expect_s3_class(cnd, "rhocap_error_root")
+    expect_match(conditionMessage(cnd), "missing[^ ]*\" does not exist. Create it first.")
+  }
 })
 
 test_that("a project capability reads and writes below its path, and reads R's libraries", {
