@@ -20,7 +20,7 @@
 #' | `rhocap_error_missing` | a required argument was not given |
 #' | `rhocap_error_type` | an argument has the wrong type or length |
 #' | `rhocap_error_value` | an argument has the right type and an impossible value |
-#' | `rhocap_error_encoding` | a string is not valid text in its declared encoding (of a path, a file's text or a command that is the outcome [RhoFailed]) |
+#' | `rhocap_error_encoding` | a pattern, name or setting is not valid text in its encoding |
 #' | `rhocap_error_root`, `rhocap_error_cwd` | a directory is none, or its path holds `..` |
 #' | `rhocap_error_reserved` | a write root would hold R itself, a library or rhocap |
 #' | `rhocap_error_not_enforceable` | a policy cannot be enforced; the message shows what works |
@@ -89,10 +89,11 @@ abort_type <- function(x, arg, wanted) {
   abort("type", sprintf("`%s` must be %s, not %s.", arg, wanted, describe_given(x)), argument = arg)
 }
 
-# A string leaves R in UTF-8. One marked latin1 is converted once; one without a mark is taken as the
-# bytes it is, as R's own file functions do. The binding checks the bytes.
+# A string leaves R in UTF-8. One marked latin1 is converted once; one without a mark is taken as
+# the bytes it is, as R's own file functions do. The binding checks the bytes.
 as_utf8 <- function(x) {
-  if (!identical(Encoding(x), "latin1") || any(charToRaw(x) %in% bytes_not_latin1)) x else enc2utf8(x)
+  latin1 <- identical(Encoding(x), "latin1") && !any(charToRaw(x) %in% bytes_not_latin1)
+  if (latin1) enc2utf8(x) else x
 }
 
 # R takes latin1 for Windows-1252 and would write these bytes, which are no characters there, as

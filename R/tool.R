@@ -103,7 +103,7 @@ rho_tool_write <- function(capability) {
       list(
         outcome = as_outcome(core_write(handle, "write", "model", path, text, FALSE, TRUE, NULL)),
         asked = asked(path = path),
-        told = function(outcome) list(text = sprintf("wrote %s", path))
+        told = function(outcome) list(text = sprintf("wrote %s", shown(path)))
       )
     }
   )
@@ -140,7 +140,7 @@ rho_tool_edit <- function(capability) {
       list(
         outcome = as_outcome(core_edit(handle, "edit", "model", path, old, new, count, NULL)),
         asked = asked(path = path),
-        told = function(outcome) list(text = sprintf("edited %s\n%s", path, outcome@diff))
+        told = function(outcome) list(text = sprintf("edited %s\n%s", shown(path), outcome@diff))
       )
     }
   )
@@ -201,7 +201,7 @@ rho_tool_move <- function(capability) {
       list(
         outcome = as_outcome(core_move(handle, "move", "model", from, to, overwrite)),
         asked = asked(from = from, to = to),
-        told = function(outcome) list(text = sprintf("moved %s to %s", from, to))
+        told = function(outcome) list(text = sprintf("moved %s to %s", shown(from), shown(to)))
       )
     }
   )
@@ -224,7 +224,7 @@ rho_tool_remove <- function(capability) {
       list(
         outcome = as_outcome(core_remove(handle, "remove", "model", path)),
         asked = asked(path = path),
-        told = function(outcome) list(text = sprintf("removed %s", path))
+        told = function(outcome) list(text = sprintf("removed %s", shown(path)))
       )
     }
   )
@@ -539,8 +539,8 @@ answer_details <- function(outcome) {
 }
 
 refusal_text <- function(outcome, asked) {
-  if (identical(outcome@code, "NotFound") && is.character(asked[["path"]])) {
-    return(sprintf("File not found: %s", asked[["path"]]))
+  if (identical(outcome@code, "NotFound") && !is.null(asked$path)) {
+    return(sprintf("File not found: %s", shown(asked$path)))
   }
   outcome@message
 }
@@ -572,7 +572,10 @@ read_page <- function(outcome, skip) {
   } else if (outcome@truncated) {
     shown <- skip - max(before, 0) + length(page)
     note <- sprintf(
-      "\n[cut inside line %s of %s, after %s of its bytes; read on with first_line = %s, first_byte = %s]",
+      paste(
+        "\n[cut inside line %s of %s, after %s of its bytes;",
+        "read on with first_line = %s, first_byte = %s]"
+      ),
       digits(line),
       digits(outcome@total_lines),
       digits(shown),

@@ -93,6 +93,27 @@ test_that("tools do what the verbs do, for the model", {
   }
 })
 
+test_that("a path is told on one line", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  path <- "a\033[31mb\nwrote /etc/passwd"
+  told <- list(
+    run(rho_tool_read(capability), path = path),
+    run(rho_tool_write(capability), path = path, text = "x"),
+    run(rho_tool_edit(capability), path = path, old = "x", new = "y"),
+    run(rho_tool_move(capability), from = path, to = "x"),
+    run(rho_tool_move(capability), from = "x", to = path),
+    run(rho_tool_remove(capability), path = path),
+    run(rho_tool_remove(capability), path = path)
+  )
+  for (result in told) {
+    first <- strsplit(text_of(result), "\n", fixed = TRUE)[[1]]
+    expect_match(first[[1]], "a\\u{1b}[31mb\\nwrote /etc/passwd", fixed = TRUE)
+    expect_false(any(grepl("^wrote /etc", first)))
+    expect_identical(rho_receipt(result)@principal, "model")
+  }
+})
+
 test_that("a refusal is an error result with reason, code and receipt", {
   tree <- new_tree()
   capability <- tree_capability(tree)
@@ -180,7 +201,7 @@ test_that("a malformed call leaves a receipt with a code of the closed set", {
   expect_identical(snapshot_tree(tree$base), before)
 })
 
-test_that("text that is not valid in its encoding is refused with a receipt and a message for a model", {
+test_that("text that is not valid in its encoding is refused, with a message for a model", {
   tree <- new_tree()
   capability <- tree_capability(tree)
   before <- snapshot_tree(tree$base)
@@ -316,7 +337,7 @@ read_to_the_end <- function(tool, path, ...) {
   arguments <- list(path = path, ...)
   for (page in 1:20) {
     text <- text_of(tool@execute("1", arguments))
-    inside <- "\n\\[cut inside line [0-9]+ of [0-9]+, after [0-9]+ of its bytes; read on with ([^]]*)\\]$"
+    inside <- "\n\\[cut inside line [0-9 of]+, after [0-9]+ of its bytes; read on with ([^]]*)\\]$"
     note <- if (grepl(inside, text)) inside else "\\[cut: lines [^\n]*; read on with ([^]]*)\\]$"
     seen <- paste0(seen, sub(note, "", text))
     if (!grepl(note, text)) {
@@ -337,7 +358,8 @@ test_that("a model can read every byte of lines longer than a page, and is told 
   capability <- tree_capability(tree)
   tool <- rho_tool_read(capability)
   set.seed(1)
-  long <- function(size) paste(sample(c("x", "\u00e9", "\u20ac", "\U0001f600"), size, TRUE), collapse = "")
+  letters <- c("x", "\u00e9", "\u20ac", "\U0001f600")
+  long <- function(size) paste(sample(letters, size, TRUE), collapse = "")
   cases <- list(
     strrep("x", 60000),
     strrep("x", 51200),
@@ -360,10 +382,16 @@ test_that("a model can read every byte of lines longer than a page, and is told 
   page <- run(tool, path = "long", first_line = 2)
   expect_match(
     text_of(page),
-    "[cut inside line 2 of 3, after 51200 of its bytes; read on with first_line = 2, first_byte = 51201]",
+    paste(
+      "\n[cut inside line 2 of 3, after 51200 of its bytes;",
+      "read on with first_line = 2, first_byte = 51201]"
+    ),
     fixed = TRUE
   )
-  expect_identical(page@details[c("bytes", "lines", "first_line")], list(bytes = 51200, lines = 1, first_line = 2))
+  expect_identical(
+    page@details[c("bytes", "lines", "first_line")],
+    list(bytes = 51200, lines = 1, first_line = 2)
+  )
   # A number inside a character goes back to its start; one behind the end gives nothing.
   put(file.path(tree$root, "short"), "a\u00e9b\nc")
   expect_identical(text_of(run(tool, path = "short", first_byte = 3)), "\u00e9b\nc")
