@@ -1,0 +1,22 @@
+# The executable that will own the process tree of a command; it answers only, so far.
+
+supervisor <- function() {
+  system.file("bin", "rhocap-supervisor", package = "rhocap", mustWork = TRUE)
+}
+
+test_that("the supervisor is installed, and nobody but its owner can write to it", {
+  info <- file.info(supervisor())
+  expect_false(info$isdir)
+  expect_identical(format(info$mode), "755")
+})
+
+test_that("the supervisor runs, and says that there are no commands yet", {
+  version <- system2(supervisor(), "--version", stdout = TRUE)
+  expect_match(version, "^rhocap-supervisor [0-9.]+$")
+  messages <- tempfile()
+  on.exit(unlink(messages))
+  status <- system2(supervisor(), stdout = FALSE, stderr = messages)
+  # EX_UNAVAILABLE.
+  expect_identical(status, 69L)
+  expect_match(readLines(messages), "has no commands yet", fixed = TRUE)
+})
