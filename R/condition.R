@@ -91,6 +91,15 @@ abort_type <- function(x, arg, wanted) {
 
 # A string leaves R in UTF-8. One marked latin1 is converted once; one without a mark is taken as
 # the bytes it is, as R's own file functions do. The binding checks the bytes.
+# A vector without its class and other attributes: methods of a foreign class do not run here, because
+# what they signal is not ours.
+bare <- function(x) {
+  if (is.atomic(x)) {
+    attributes(x) <- NULL
+  }
+  x
+}
+
 as_utf8 <- function(x) {
   latin1 <- identical(Encoding(x), "latin1") && !any(charToRaw(x) %in% bytes_not_latin1)
   if (latin1) enc2utf8(x) else x
@@ -104,8 +113,10 @@ check_string <- function(x, arg, wanted = "one string", empty = TRUE) {
   if (missing(x)) {
     abort_missing(arg)
   }
+  given <- x
+  x <- bare(x)
   if (!is.character(x) || length(x) != 1L) {
-    abort_type(x, arg, wanted)
+    abort_type(given, arg, wanted)
   }
   if (is.na(x)) {
     abort("value", sprintf("`%s` is NA. It must be %s.", arg, wanted), argument = arg)
@@ -114,7 +125,7 @@ check_string <- function(x, arg, wanted = "one string", empty = TRUE) {
     abort("value", sprintf("`%s` is empty. It must be %s.", arg, wanted), argument = arg)
   }
   # `[[` also makes a plain vector of a deferred one, whose elements nothing else would keep alive.
-  as_utf8(as.vector(x)[[1L]])
+  as_utf8(x[[1L]])
 }
 
 check_strings <- function(x, arg, wanted = "a character vector") {
@@ -128,13 +139,15 @@ check_strings <- function(x, arg, wanted = "a character vector") {
       argument = arg
     )
   }
+  given <- x
+  x <- bare(x)
   if (!is.character(x)) {
-    abort_type(x, arg, wanted)
+    abort_type(given, arg, wanted)
   }
   if (anyNA(x)) {
     abort("value", sprintf("`%s` holds NA. Leave it out.", arg), argument = arg)
   }
-  check_text(vapply(as.vector(x), as_utf8, "", USE.NAMES = FALSE), arg)
+  check_text(vapply(x, as_utf8, "", USE.NAMES = FALSE), arg)
 }
 
 # Text that core never sees as bytes of a file is checked here.
@@ -153,10 +166,11 @@ check_flag <- function(x, arg) {
   if (missing(x)) {
     abort_missing(arg)
   }
-  if (!is.logical(x) || length(x) != 1L || is.na(x)) {
+  flag <- bare(x)
+  if (!is.logical(flag) || length(flag) != 1L || is.na(flag)) {
     abort_type(x, arg, "TRUE or FALSE")
   }
-  as.vector(x)
+  flag
 }
 
 # Numbers cross as doubles: exact up to 2^53, which no size or count here exceeds.
@@ -164,7 +178,7 @@ check_number <- function(x, arg, least = 0, most = 2^53, whole = TRUE, infinite 
   if (missing(x)) {
     abort_missing(arg)
   }
-  if (!is.numeric(x) || is.object(x) || length(x) != 1L) {
+  if (is.object(x) || !is.numeric(x) || length(x) != 1L) {
     abort_type(x, arg, if (whole) "one whole number" else "one number")
   }
   x <- as.vector(as.double(x))
@@ -246,14 +260,16 @@ check_path <- function(path, arg = "path", admitted = TRUE) {
   if (missing(path)) {
     abort_missing(arg)
   }
+  if (admitted && S7::S7_inherits(path, RhoAdmitted)) {
+    return(attr(path, "handle", exact = TRUE))
+  }
+  given <- path
+  path <- bare(path)
   if (is.character(path) && length(path) == 1L && !is.na(path)) {
-    return(as_utf8(path))
+    return(as_utf8(path[[1L]]))
   }
   if (is.raw(path)) {
     return(path)
-  }
-  if (admitted && S7::S7_inherits(path, RhoAdmitted)) {
-    return(attr(path, "handle", exact = TRUE))
   }
   if (is.character(path) && length(path) == 1L) {
     abort("value", sprintf("`%s` is NA. Give the path of one file.", arg), argument = arg)
@@ -270,5 +286,5 @@ check_path <- function(path, arg = "path", admitted = TRUE) {
     )
   }
   wanted <- "one path (a string, or a raw vector for a name that is not UTF-8)"
-  abort_type(path, arg, wanted)
+  abort_type(given, arg, wanted)
 }

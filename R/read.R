@@ -73,7 +73,7 @@ RhoText <- rho_class(
 
 check_lines <- function(lines) {
   wanted <- "c(first, last), or a range such as 10:20, counted from 1"
-  if (!is.numeric(lines) || is.object(lines) || length(lines) == 0L) {
+  if (is.object(lines) || !is.numeric(lines) || length(lines) == 0L) {
     abort_type(lines, "lines", wanted)
   }
   size <- length(lines)

@@ -28,7 +28,9 @@ bad_values <- function(tree, capability) {
     list(), list(1), list(path = "f"), list(a = list(b = NULL)), list("f", "g"),
     1i, quote(x), quote(f(x)), expression(a), ~x, identity, sum, function(...) stop("ran"),
     new.env(), globalenv(), Sys.Date(), Sys.time(), factor("f"), data.frame(a = 1), matrix(1:4, 2),
-    structure("f", class = "odd"), structure(1, names = "a"), structure(list(), class = "rho"),
+    structure("f", class = "odd"), structure("f", class = "hostile"),
+    structure(TRUE, class = "hostile"), structure(1, class = "hostile"),
+    structure(list(), class = "hostile"), structure(1, names = "a"), structure(list(), class = "rho"),
     methods::new("externalptr"), getDLLRegisteredRoutines("stats")$.Call[[1]]$address,
     attr(capability, "handle"), capability, dead(capability), forged, foreign, swapped,
     used, dead(used), dead(rho_admit(capability, "f")), RhoText(text = "x"), RhoText, RhoOutcome,
@@ -39,6 +41,16 @@ bad_values <- function(tree, capability) {
     rho_placement_mirai("x"), rho_tool_read(capability)@execute("1", list(path = "f")),
     simpleError("e"), asNamespace("base")
   )
+}
+
+# A class all of whose methods fail. They must not be called, or what they signal be caught.
+hostile_methods <- function() {
+  for (generic in c(
+    "length", "[", "[[", "$", "as.character", "is.na", "format", "print", "as.vector", "levels",
+    "names", "anyNA", "xtfrm", "as.double", "is.numeric", "Ops", "Math", "Summary", "c", "rep"
+  )) {
+    registerS3method(generic, "hostile", function(...) stop("a method ran"), envir = baseenv())
+  }
 }
 
 # A call of a function with drawn arguments. Often the first ones are right, so that the draw gets
@@ -70,6 +82,7 @@ draw_arguments <- function(fun, values, capability) {
 run_draws <- function(export, draws, tree, log) {
   capability <- rho_host_capability(read = tree$root, write = tree$root, cwd = tree$root)
   values <- bad_values(tree, capability)
+  hostile_methods()
   fun <- getExportedValue("rhocap", export)
   file <- file(log, "w")
   on.exit(close(file))

@@ -122,3 +122,26 @@ test_that("R's libraries and where their links lead are readable", {
   expect_identical(entries$kind[entries$name == "R_LIBS"], "literal")
   unlink(base, recursive = TRUE)
 })
+
+test_that("a link in a library opens nothing but a package, and no carve-out", {
+  tree <- new_tree()
+  library <- file.path(tree$base, "library")
+  package <- file.path(tree$root, "sub", "pkg")
+  dir.create(library)
+  dir.create(package, recursive = TRUE)
+  put(file.path(package, "DESCRIPTION"), "Package: pkg\n")
+  put(file.path(package, ".env"), "KEY=1\n")
+  file.symlink("/", file.path(library, "all"))
+  file.symlink(tree$outside, file.path(library, "data"))
+  file.symlink(package, file.path(library, "pkg"))
+  capability <- tree_capability(tree, environment = rho_environment(rho_environment_r(library)))
+  expect_identical(rho_read(capability, "/etc/passwd")@code, "NotUnderRoot")
+  expect_identical(
+    rho_read(capability, file.path(tree$outside, "secret"))@code,
+    "NotUnderRoot"
+  )
+  linked <- file.path(library, "pkg")
+  expect_identical(rho_read(capability, file.path(linked, "DESCRIPTION"))@bytes, 13)
+  expect_identical(rho_read(capability, file.path(linked, ".env"))@code, "CarveOut")
+  expect_identical(rho_read(capability, "sub/pkg/.env")@code, "CarveOut")
+})
