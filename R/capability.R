@@ -469,7 +469,7 @@ capability_words <- function(facts) {
         sprintf("git identity: %s <%s>", shown(facts$git$name), shown(facts$git$email))
       }
     ),
-    Processes = process_words(facts$process),
+    Processes = process_words(facts$process, facts$sentence),
     Network = network_words(facts$network),
     Placement = placement_words(facts$placement),
     Limits = limit_words(facts$limits)

@@ -148,13 +148,20 @@ property_flag <- function(default = NULL) {
   )
 }
 
-property_number <- function(default = NULL) {
+property_number <- function(default = NULL, least = 0, most = Inf, whole = FALSE) {
+  force(least)
+  force(most)
+  force(whole)
   S7::new_property(
     S7::class_numeric,
     default = default,
     validator = function(value) {
-      if (!is.numeric(value) || length(value) != 1L || is.na(value) || value < 0) {
-        "must be one number, not negative"
+      if (!is.numeric(value) || length(value) != 1L || is.na(value)) {
+        "must be one number"
+      } else if (value < least || value > most || (whole && value != trunc(value))) {
+        kind <- if (whole) "a whole number" else "a number"
+        limits <- format(c(least, most), scientific = FALSE, trim = TRUE)
+        sprintf("must be %s from %s to %s", kind, limits[[1L]], limits[[2L]])
       }
     }
   )
@@ -184,17 +191,6 @@ property_handle <- function() {
     S7::class_any,
     validator = function(value) {
       if (!identical(typeof(value), "externalptr")) "must be a handle made by rhocap"
-    }
-  )
-}
-
-property_instance <- function(class, wanted, default = NULL) {
-  force(wanted)
-  S7::new_property(
-    class,
-    default = default,
-    validator = function(value) {
-      if (!S7::S7_inherits(value, class)) sprintf("must be %s", wanted)
     }
   )
 }

@@ -34,6 +34,7 @@
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
 #' | `rhocap_error_memory` | R has no memory for a result; the call itself is done |
 #' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
+#' | `rhocap_error_memory` | there is not enough memory to take or give a value |
 #' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |
 #'
 #' [rho_unwrap()] turns an outcome into a condition: `rhocap_error_<code>` (the code in snake case,

@@ -177,17 +177,32 @@ rho_limits <- function(
 ) {
   check_no_dots(...)
   RhoLimits(
-    timeout = check_number(timeout, "timeout", least = 0.001, most = 10^9, whole = FALSE),
-    grace = check_number(grace, "grace", most = 10^9, whole = FALSE),
-    output_bytes = check_number(output_bytes, "output_bytes"),
-    read_bytes = check_number(read_bytes, "read_bytes", most = 2^31 - 1),
+    timeout = check_limit(timeout, "timeout"),
+    grace = check_limit(grace, "grace"),
+    output_bytes = check_limit(output_bytes, "output_bytes"),
+    read_bytes = check_limit(read_bytes, "read_bytes"),
     symlinks = check_flag(symlinks, "symlinks"),
     mounts = check_flag(mounts, "mounts"),
     shell = check_text(check_string(shell, "shell", empty = FALSE), "shell"),
     hard_links = check_flag(hard_links, "hard_links"),
     fsync = check_flag(fsync, "fsync"),
-    entries = check_number(entries, "entries")
+    entries = check_limit(entries, "entries")
   )
+}
+
+# Within which each limit lies. A text longer than 2^31 - 1 bytes is none that R can hold.
+limit_bounds <- list(
+  timeout = list(least = 0.001, most = 10^9, whole = FALSE),
+  grace = list(least = 0, most = 10^9, whole = FALSE),
+  output_bytes = list(least = 0, most = 2^53, whole = TRUE),
+  read_bytes = list(least = 0, most = 2^31 - 1, whole = TRUE),
+  entries = list(least = 0, most = 2^53, whole = TRUE)
+)
+
+check_limit <- function(x, name) do.call(check_number, c(list(x, name), limit_bounds[[name]]))
+
+property_limit <- function(name, default) {
+  do.call(property_number, c(list(default), limit_bounds[[name]]))
 }
 
 #' @rdname rho_limits
@@ -197,16 +212,16 @@ rho_limits <- function(
 RhoLimits <- rho_class(
   "RhoLimits",
   properties = list(
-    timeout = property_number(600),
-    grace = property_number(2),
-    output_bytes = property_number(2^20),
-    read_bytes = property_number(2^28),
+    timeout = property_limit("timeout", 600),
+    grace = property_limit("grace", 2),
+    output_bytes = property_limit("output_bytes", 2^20),
+    read_bytes = property_limit("read_bytes", 2^28),
     symlinks = property_flag(TRUE),
     mounts = property_flag(FALSE),
     shell = property_string("/bin/bash", empty = FALSE),
     hard_links = property_flag(FALSE),
     fsync = property_flag(TRUE),
-    entries = property_number(100000)
+    entries = property_limit("entries", 100000)
   )
 )
 
@@ -258,11 +273,11 @@ placement_from_word <- function(word) {
 }
 
 # In words; capability.R uses the same.
-process_words <- function(word) {
+process_words <- function(word, sentence = unrestricted_sentence) {
   switch(word,
     none = "none: bash answers with a denial",
     confined = "confined: the kernel enforces roots and network policy on commands",
-    unrestricted = paste("unrestricted.", unrestricted_sentence)
+    unrestricted = paste("unrestricted.", sentence)
   )
 }
 
@@ -315,7 +330,8 @@ bytes_words <- function(bytes) {
   paste(format(round(value, 1), scientific = FALSE), units[[power + 1]])
 }
 
-# The fixed sentence stands in core once; a copy for the print of a policy that no capability has.
+# The core's sentence, which print takes from there. This copy is for a policy that no capability
+# has yet; a test compares the two.
 unrestricted_sentence <- "Unrestricted bash has the full authority of the R process's user."
 
 S7::method(format, RhoProcessPolicy) <- function(x, ...) {

@@ -45,6 +45,16 @@ rho_receipt <- function(x) {
   }
   json <- tool_result_receipt(x)
   if (is.null(json)) {
+    if (!is.null(tool_result_id(x))) {
+      abort(
+        "value",
+        paste(
+          "The receipt of this result is not in this session, which keeps its newest 100,000.",
+          "What it says is in `x@details$receipt`."
+        ),
+        argument = "x"
+      )
+    }
     abort_type(x, "x", "a value that a verb or a tool gave")
   }
   RhoReceipt(json)
@@ -141,17 +151,51 @@ RhoReceipt <- rho_class(
   )
 )
 
-receipt_facts <- function(receipt) {
-  check_boundary(core_json_value(attr(receipt, "json", exact = TRUE)))
+receipt_facts <- function(receipt) json_value(attr(receipt, "json", exact = TRUE))
+
+json_value <- function(json) check_boundary(core_json_value(json))[[1L]]
+
+# Whether a text has all fields of a receipt, of their kinds: the schema without its fine print.
+is_receipt <- function(json) {
+  if (!is_utf8(json)) {
+    return(FALSE)
+  }
+  facts <- json_value(json)
+  one <- function(check) function(value) check(value) && length(value) == 1L
+  object <- function(value) is.list(value) && !is.null(names(value))
+  kinds <- list(
+    list(one(is.character), receipt_texts),
+    list(one(is.numeric), c("seq", "duration_us")),
+    list(object, c("request", "enforced_by")),
+    list(function(value) is.null(value) || is.character(value) && length(value) == 1L, c(
+      "code", "message", "stage", "rule", "version_before", "version_after"
+    )),
+    list(function(value) is.null(value) || is.numeric(value) && length(value) == 1L, "bytes"),
+    list(function(value) is.null(value) || object(value), c("resolved", "resolved_to")),
+    list(function(value) is.list(value) || identical(value, character()), "environment")
+  )
+  object(facts) && identical(facts$schema, "rhocap.receipt/1") &&
+    all(vapply(kinds, function(kind) {
+      all(kind[[2L]] %in% names(facts)) && all(vapply(facts[kind[[2L]]], kind[[1L]], NA))
+    }, NA))
 }
 
-is_receipt <- function(json) {
-  facts <- core_json_value(json)
-  is.list(facts) && identical(facts[["schema"]], "rhocap.receipt/1")
-}
+receipt_texts <- c(
+  "schema",
+  "id",
+  "time",
+  "tool",
+  "principal",
+  "capability",
+  "placement",
+  "decision",
+  "outcome",
+  "effect",
+  "previous"
+)
 
 # A receipt as what a runtime's journal can hold: named lists of atomic vectors, nothing null.
-receipt_as_plain_list <- function(receipt) plain(receipt_facts(receipt))
+plain_receipt <- function(json) plain(json_value(json))
 
 plain <- function(value) {
   if (!is.list(value)) {
@@ -176,7 +220,7 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
   )
   resolved <- facts$resolved
   enforced <- facts$enforced_by
-  c(
+  lines <- c(
     sprintf("<RhoReceipt> #%s %s", format(facts$seq, scientific = FALSE), facts$id),
     sprintf("  %s, asked by the %s with %s", facts$time, facts$principal, facts$tool),
     paste("  asked:", fact_inline(facts$request)),
@@ -189,6 +233,8 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
     paste("  enforced by:", fact_inline(enforced)),
     sprintf("  capability: %s", facts$capability)
   )
+  # A receipt of the core has no control characters, but anybody can make one.
+  vapply(lines, shown_lines, "", USE.NAMES = FALSE)
 }
 
 S7::method(print, RhoReceipt) <- print_lines

@@ -64,7 +64,7 @@ rho_tool_read <- function(capability) {
     exclusive = FALSE,
     handle = handle,
     run = function(params) {
-      path <- argument_path(params, "path")
+      path <- argument_text(params, "path")
       first <- argument_count(params, "first_line", 1)
       last <- argument_count(params, "last_line", Inf)
       skip <- argument_count(params, "first_byte", 1) - 1
@@ -98,7 +98,7 @@ rho_tool_write <- function(capability) {
     exclusive = TRUE,
     handle = handle,
     run = function(params) {
-      path <- argument_path(params, "path")
+      path <- argument_text(params, "path")
       text <- argument_text(params, "text")
       list(
         outcome = as_outcome(core_write(handle, "write", "model", path, text, FALSE, TRUE, NULL)),
@@ -130,7 +130,7 @@ rho_tool_edit <- function(capability) {
     exclusive = TRUE,
     handle = handle,
     run = function(params) {
-      path <- argument_path(params, "path")
+      path <- argument_text(params, "path")
       old <- argument_text(params, "old")
       if (!nzchar(old)) {
         refuse_argument("`old` must not be empty.")
@@ -166,7 +166,7 @@ rho_tool_list <- function(capability) {
     exclusive = FALSE,
     handle = handle,
     run = function(params) {
-      path <- if (is.null(params[["path"]])) "." else argument_path(params, "path")
+      path <- if (is.null(params[["path"]])) "." else argument_text(params, "path")
       recursive <- argument_flag(params, "recursive", FALSE)
       first <- argument_count(params, "first_entry", 1)
       list(
@@ -195,8 +195,8 @@ rho_tool_move <- function(capability) {
     exclusive = TRUE,
     handle = handle,
     run = function(params) {
-      from <- argument_path(params, "from")
-      to <- argument_path(params, "to")
+      from <- argument_text(params, "from")
+      to <- argument_text(params, "to")
       overwrite <- argument_flag(params, "overwrite", FALSE)
       list(
         outcome = as_outcome(core_move(handle, "move", "model", from, to, overwrite)),
@@ -220,7 +220,7 @@ rho_tool_remove <- function(capability) {
     exclusive = TRUE,
     handle = handle,
     run = function(params) {
-      path <- argument_path(params, "path")
+      path <- argument_text(params, "path")
       list(
         outcome = as_outcome(core_remove(handle, "remove", "model", path)),
         asked = asked(path = path),
@@ -450,8 +450,6 @@ argument_text <- function(params, name) {
   as_utf8(value)
 }
 
-argument_path <- argument_text
-
 # An argument without attributes: a class among them could have methods, and a journal takes none.
 plain_argument <- function(params, name) {
   value <- params[[name]]
@@ -508,7 +506,7 @@ tool_answer <- function(call) {
   }
   told <- call$told(outcome)
   details <- utils::modifyList(c(call$asked, answer_details(outcome)), as.list(told$details))
-  details$receipt <- plain(check_boundary(core_json_value(receipt)))
+  details$receipt <- plain_receipt(receipt)
   tool_result(told$text, details)
 }
 
@@ -516,7 +514,7 @@ tool_refusal <- function(details, code, message, receipt) {
   details$reason <- snake_case(code)
   details$code <- code
   if (!is.null(receipt)) {
-    details$receipt <- plain(check_boundary(core_json_value(receipt)))
+    details$receipt <- plain_receipt(receipt)
   }
   tool_error(message, details)
 }
@@ -643,12 +641,14 @@ rejection <- function(handle, name, params, code, message) {
 
 # The receipt in a tool's result of ours or of Rho's: found again in the session by its id.
 tool_result_receipt <- function(x) {
+  id <- tool_result_id(x)
+  if (!is.null(id)) check_boundary(core_receipt_by_id(id))
+}
+
+tool_result_id <- function(x) {
   details <- tryCatch(attr(x, "details", exact = TRUE), error = function(cnd) NULL)
   id <- if (is.list(details) && is.list(details[["receipt"]])) details[["receipt"]][["id"]]
-  if (!is.character(id) || length(id) != 1L) {
-    return(NULL)
-  }
-  check_boundary(core_receipt_by_id(id))
+  if (is.character(id) && length(id) == 1L && !is.na(id)) id
 }
 
 S7::method(format, RhoTool) <- function(x, ...) {

@@ -24,6 +24,8 @@ bad_values <- function(tree, capability) {
     strrep("../", 100), character(), c("f", "a"), c(NA, "f"), latin1, "\xff", bytes, "read",
     "write", "absent", strrep("0", 32), "local", "none", "PATH", "LD_PRELOAD", "*.key", "[", "!",
     "\\",
+    "{\"schema\":\"rhocap.receipt/1\"}", "{\"rhocap_misuse\":\"chosen\",\"message\":\"m\"}",
+    sub(":\"allowed\"", ":[]", rho_read(capability, "f")@receipt@json, fixed = TRUE),
     raw(), as.raw(0), as.raw(c(0x66, 0x00)), charToRaw("f"), as.raw(c(0xff, 0xfe)), raw(1e5),
     list(), list(1), list(path = "f"), list(a = list(b = NULL)), list("f", "g"),
     1i, quote(x), quote(f(x)), expression(a), ~x, identity, sum, function(...) stop("ran"),

@@ -80,7 +80,7 @@ tree_capability <- function(tree, ...) {
 
 # An object of this class and, for a refusal, with this code.
 expect_outcome <- function(outcome, class, code = NULL) {
-  label <- rlang_label(outcome)
+  label <- outcome_label(outcome)
   testthat::expect(
     S7::S7_inherits(outcome, class),
     sprintf("The outcome is %s", label)
@@ -91,7 +91,7 @@ expect_outcome <- function(outcome, class, code = NULL) {
   invisible(outcome)
 }
 
-rlang_label <- function(outcome) paste(c(class(outcome)[[1]], format(outcome)), collapse = " | ")
+outcome_label <- function(outcome) paste(c(class(outcome)[[1]], format(outcome)), collapse = " | ")
 
 # Strings that are no text in their declared encoding: undeclared, as a parser of JSON leaves half a
 # surrogate pair, declared as bytes, and declared as latin1 with a byte that is no character there.

@@ -82,8 +82,40 @@ test_that("strings are converted once, or refused", {
   expect_identical(rho_read(capability, as.raw(c(0x63, 0xe9)))@text, "RAW")
 })
 
+test_that("every kind of condition is documented", {
+  root <- test_path("..", "..")
+  skip_if_not(file.exists(file.path(root, "R", "condition.R")), "the sources are not here")
+  text_of <- function(files) {
+    paste(unlist(lapply(files, readLines, encoding = "UTF-8")), collapse = "\n")
+  }
+  kinds <- function(text, pattern) {
+    found <- regmatches(text, gregexpr(pattern, text, perl = TRUE))[[1]]
+    unique(gsub(".*\"([a-z_]+)\"$", "\\1", gsub("\n", " ", found)))
+  }
+  rust <- list.files(file.path(root, "src/rust"), "[.]rs$", full.names = TRUE, recursive = TRUE)
+  rust <- grep("/src/rust/(core|binding)/src/", rust, value = TRUE)
+  used <- c(
+    kinds(text_of(list.files(file.path(root, "R"), full.names = TRUE)), "abort\\(\\s*\"[a-z_]+\""),
+    kinds(text_of(rust), "Misuse::new\\(\\s*\"[a-z_]+\"")
+  )
+  topic <- text_of(file.path(root, "R", "condition.R"))
+  documented <- kinds(topic, "rhocap_error_[a-z_]+(?=` \\||`, `rhocap_error_cwd)")
+  documented <- sub("^rhocap_error_", "", documented)
+  expect_gt(length(used), 10)
+  expect_identical(setdiff(used, documented), character())
+})
+
 test_that("a defect in the core becomes a condition", {
   expect_error(check_boundary(core_json_value(1)), class = "rhocap_error_type")
+  capability <- tree_capability(new_tree())
+  handle <- attr(capability, "handle")
+  for (call in list(
+    quote(core_admit(handle, "rho_admit", "user", "f", "execute")),
+    quote(core_list(handle, "rho_list", "nobody", "f", FALSE)),
+    quote(core_reject(handle, "read", list(), "Escape", "x"))
+  )) {
+    expect_error(check_boundary(eval(call)), class = "rhocap_error_value")
+  }
   expect_error(check_boundary(core_capability_new(list(1))), class = "rhocap_error_type")
   spec <- list(read = "/")
   expect_error(check_boundary(core_capability_new(spec)), class = "rhocap_error_missing")

@@ -16,6 +16,23 @@ test_that("policies print in plain words", {
   expect_output(print(rho_limits()), "256 MiB")
 })
 
+test_that("the sentence about unrestricted commands is the core's, also in receipts", {
+  tree <- new_tree()
+  capability <- tree_capability(
+    tree,
+    process = rho_process_unrestricted(),
+    network = rho_network_host()
+  )
+  expect_identical(capability_facts(capability)$sentence, unrestricted_sentence)
+  outcome <- rho_bash(capability, "ls")
+  expect_outcome(outcome, RhoFailed, "NotAvailable")
+  expect_match(outcome@receipt@message, unrestricted_sentence, fixed = TRUE)
+  # Nothing stands between such a command and the host.
+  expect_identical(outcome@receipt@enforced_by$mechanism, "none")
+  denied <- rho_bash(tree_capability(tree), "ls")
+  expect_identical(denied@receipt@enforced_by$mechanism, "admission")
+})
+
 test_that("policies are values of their classes", {
   expect_true(S7::S7_inherits(rho_process_none(), RhoProcessPolicy))
   expect_true(S7::S7_inherits(rho_process_confined(), RhoProcessConfined))
@@ -46,6 +63,18 @@ test_that("limits are checked", {
   )
   for (case in cases) {
     expect_error(eval(case), class = "rhocap_error")
+  }
+  # The class's own constructor is no wider.
+  cases <- list(
+    quote(RhoLimits(read_bytes = 2^40)),
+    quote(RhoLimits(read_bytes = 1.5)),
+    quote(RhoLimits(timeout = 0)),
+    quote(RhoLimits(timeout = Inf)),
+    quote(RhoLimits(grace = 1e10)),
+    quote(RhoLimits(entries = -1))
+  )
+  for (case in cases) {
+    expect_error(eval(case), class = "rhocap_error_type")
   }
   # A shell that is no absolute path is found when the capability is made.
   tree <- new_tree()

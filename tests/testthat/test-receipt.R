@@ -121,6 +121,66 @@ test_that("rho_receipt finds the receipt of values, tools and conditions", {
   expect_error(rho_receipt(), class = "rhocap_error_missing")
 })
 
+test_that("a receipt that is not in this session is said to be elsewhere", {
+  tree <- new_tree()
+  result <- in_child(
+    function(root) {
+      capability <- rho_host_capability(read = root, cwd = root)
+      rho_tool_read(capability)@execute("1", list(path = "f"))
+    },
+    list(tree$root)
+  )
+  expect_error(rho_receipt(result), class = "rhocap_error_value")
+  expect_error(rho_receipt(result), "details$receipt", fixed = TRUE)
+})
+
+test_that("only the text of a receipt makes one, and what is made can be printed", {
+  tree <- new_tree()
+  json <- rho_move(tree_capability(tree), "f", "g")@receipt@json
+  expect_identical(RhoReceipt(json)@json, json)
+  needs("jsonlite")
+  fields <- names(jsonlite::fromJSON(json, simplifyVector = FALSE))
+  replace <- function(field, value) {
+    facts <- jsonlite::fromJSON(json, simplifyVector = FALSE)
+    facts[field] <- list(value)
+    jsonlite::toJSON(facts, auto_unbox = TRUE, null = "null", digits = NA)
+  }
+  for (field in fields) {
+    values <- list(1, "x\n\033[31m", NULL, TRUE, list(), list(1, "a"), list(a = list(b = NULL)))
+    for (value in values) {
+      text <- as.character(replace(field, value))
+      receipt <- tryCatch(RhoReceipt(text), rhocap_error_type = function(cnd) NULL)
+      if (!is.null(receipt)) {
+        shown <- format(receipt)
+        expect_no_match(shown, "[[:cntrl:]]")
+      }
+    }
+    facts <- jsonlite::fromJSON(json, simplifyVector = FALSE)
+    facts[[field]] <- NULL
+    without <- jsonlite::toJSON(facts, auto_unbox = TRUE, null = "null", digits = NA)
+    expect_error(RhoReceipt(as.character(without)), class = "rhocap_error_type")
+  }
+  for (text in c(
+    "{\"schema\":\"rhocap.receipt/1\"}",
+    "{\"rhocap_misuse\":\"chosen\",\"message\":\"m\",\"fields\":{}}",
+    "[]",
+    "\"rhocap.receipt/1\"",
+    "null",
+    invalid_strings()[[1]]
+  )) {
+    expect_error(RhoReceipt(text), class = "rhocap_error_type")
+  }
+})
+
+test_that("a receipt says how much text was asked for", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  limit <- function(...) rho_read(capability, "f", ...)@receipt@request$limit
+  expect_null(limit())
+  expect_identical(limit(limit = 10), 10)
+  expect_identical(limit(limit = Inf), "capability")
+})
+
 test_that("a receipt prints in plain words", {
   tree <- new_tree()
   capability <- tree_capability(tree)

@@ -59,6 +59,14 @@ test_that("expected guards against a change by somebody else", {
   expect_outcome(rho_write(capability, "new", "x", expected = "absent"), RhoWritten)
   expect_outcome(rho_write(capability, "gone", "x", expected = read), RhoFailed, "LostUpdate")
   expect_error(rho_write(capability, "f", "x", expected = 1), class = "rhocap_error_type")
+  # What no file can have is a mistake, not a change by somebody else.
+  for (expected in c("Absent", "ABC", toupper(read@version), substr(read@version, 2, 32))) {
+    expect_error(rho_write(capability, "f", "x", expected = expected), class = "rhocap_error_value")
+    expect_error(
+      rho_edit(capability, "f", "t", "x", expected = expected),
+      class = "rhocap_error_value"
+    )
+  }
 })
 
 test_that("a symbolic link inside is written through and stays a link", {

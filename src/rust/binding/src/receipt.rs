@@ -38,12 +38,13 @@ fn core_receipt_by_id(id: Robj) -> Robj {
     })
 }
 
-// A JSON text as R's values, or `NULL` when it is none.
+// A list of one: a JSON text as R's values, or `NULL` when it is none. Anybody can make such a text, and
+// bare it could have the shape of a mistake that this package tells.
 #[extendr]
 fn core_json_value(json: Robj) -> Robj {
     guard(|| {
         let value = serde_json::from_str(text(&json, "json")?).unwrap_or(Value::Null);
-        Ok((&value).into())
+        Ok(Plain::List(vec![(&value).into()]))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use extendr_api::prelude::*;
 use rhocap_core::escape;
+use rhocap_core::misuse::Misuse;
 use rhocap_core::outcome::{Code, Refusal};
 use rhocap_core::verb::Request;
 use serde_json::{Map, Value};
@@ -17,7 +18,8 @@ fn core_reject(handle: Robj, tool: Robj, arguments: Robj, code: Robj, message: R
     guard(|| {
         let code = match text(&code, "code")? {
             "InvalidArguments" => Code::InvalidArguments,
-            _ => Code::SystemError,
+            "SystemError" => Code::SystemError,
+            _ => return Err(Misuse::new("value", "`code` is not one of a rejected call.")),
         };
         let mut left = MOST;
         let request = Request::Reject {

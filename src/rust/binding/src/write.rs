@@ -3,6 +3,7 @@
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::{Expected, Request};
+use rhocap_core::version::is_version;
 
 use crate::argument::{flag, optional, text, Texts};
 use crate::condition::guard;
@@ -36,10 +37,20 @@ fn core_write(
 
 /// The version that a file must have; the word for none cannot be one.
 pub fn expected(value: &Robj) -> Result<Option<Expected>, Misuse> {
-    Ok(optional(value, "expected", text)?.map(|version| match version {
-        "absent" => Expected::Absent,
-        _ => Expected::Version(version.to_owned()),
-    }))
+    let version = match optional(value, "expected", text)? {
+        None => return Ok(None),
+        Some("absent") => return Ok(Some(Expected::Absent)),
+        Some(version) => version,
+    };
+    // What no file can have would be told as a change by somebody else.
+    if !is_version(version) {
+        return Err(Misuse::new(
+            "value",
+            "`expected` is no version. Give the `version` of a value that a verb gave, or \"absent\".",
+        )
+        .with("argument", "expected"));
+    }
+    Ok(Some(Expected::Version(version.to_owned())))
 }
 
 extendr_module! {

@@ -14,7 +14,7 @@ use crate::effect::relocate::{self, Side};
 use crate::effect::{list, read, remove, write, Cancel, Context, Extent, Report};
 use crate::escape::{display, display_bounded};
 use crate::outcome::{Call, Code, Decision, Refusal};
-use crate::policy::Process;
+use crate::policy::{Process, UNRESTRICTED_SENTENCE};
 use crate::receipt::record::{EnforcedBy, EnvironmentName, Resolved};
 use crate::receipt::{log, Record, SCHEMA};
 use crate::resolve::{Found, Object, Refused, Resolver, Use, Want};
@@ -465,12 +465,13 @@ impl<'a> Work<'a> {
                 work.plan = Plan::Remove;
             }
             Request::Bash { .. } => {
-                let code = if capability.process() == Process::None {
-                    Code::ProcessNone
-                } else {
-                    Code::NotAvailable
+                let refusal = match capability.process() {
+                    Process::None => Code::ProcessNone.into(),
+                    Process::Confined => Code::NotAvailable.into(),
+                    Process::Unrestricted => Refusal::new(Code::NotAvailable)
+                        .say(format!("{} {UNRESTRICTED_SENTENCE}", Code::NotAvailable.meaning())),
                 };
-                work.refused = Some(code.into());
+                work.refused = Some(refusal.into());
             }
             Request::Reject { mut refusal, .. } => {
                 if refusal.message.len() > SHOWN {
@@ -725,6 +726,8 @@ impl<'a> Work<'a> {
         } else {
             Vec::new()
         };
+        let unrestricted = self.command && self.capability.process() == Process::Unrestricted;
+        let mechanism = if unrestricted { "none" } else { "admission" };
         log().append(Record {
             schema: SCHEMA,
             id: crate::random::hex(16),
@@ -753,7 +756,7 @@ impl<'a> Work<'a> {
             effect: report.extent.as_str(),
             rule,
             enforced_by: EnforcedBy {
-                mechanism: "admission",
+                mechanism,
                 resolver: self.resolver,
                 gaps: report.gaps,
             },
