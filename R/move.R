@@ -9,7 +9,8 @@ NULL
 #' places must be writable, and on one file system.
 #'
 #' @inheritParams rho_read
-#' @param from One path, or a [RhoAdmitted] handle.
+#' @param from One path, or a [RhoAdmitted] handle for writing that was admitted through no symbolic
+#'   link.
 #' @param to One path: the new name, not the directory to move into.
 #' @param overwrite Whether an existing file at `to` is replaced. Otherwise the outcome is
 #'   [RhoFailed] with the code `AlreadyExists`.

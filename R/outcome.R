@@ -11,7 +11,7 @@ NULL
 #' * a value of the verb's own class ([RhoText], [RhoWritten], [RhoEdited], [RhoListing],
 #'   [RhoMoved], [RhoRemoved], [RhoAdmitted]), or
 #' * `RhoDenied`: the capability does not allow it, or
-#' * `RhoFailed`: it was allowed and did not work.
+#' * `RhoFailed`: it did not work, though it was allowed, or before there was anything to decide.
 #'
 #' Each carries its receipt, see [rho_receipt()]. `rho_is_ok()` asks whether a value is a result;
 #' `rho_unwrap()` gives the payload, or signals the outcome as a condition.

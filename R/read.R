@@ -29,7 +29,9 @@ NULL
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
 #' @section Errors:
-#' Mistakes such as two paths or `NA` are conditions, see [rhocap_conditions].
+#' Mistakes such as two paths or `NA` are conditions, see [rhocap_conditions]. A path, text or
+#' command that is not valid text in its declared encoding is no mistake of the program: it gives
+#' [RhoFailed] with the code `InvalidEncoding`. Strings marked as latin1 are converted.
 #' @family verbs
 #' @examples
 #' project <- tempfile("project")

@@ -10,6 +10,8 @@ NULL
 #' [RhoFailed] with the code `NotEmpty`.
 #'
 #' @inheritParams rho_read
+#' @param path One path, as for [rho_read()], or a [RhoAdmitted] handle for writing that was
+#'   admitted through no symbolic link.
 #' @return [RhoDenied], [RhoFailed], or a value of class `RhoRemoved` with the properties `path`
 #'   (below its root, escaped), `kind` (what it was: `file`, `directory`, `symlink` or another) and
 #'   `receipt`.

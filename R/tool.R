@@ -11,8 +11,11 @@ NULL
 #' `rho_agent(tools = )` takes as it is; otherwise it is a `RhoTool` with the same fields.
 #' `rho_capability_tools()` gives those that the capability allows.
 #'
-#' Names, labels, parameter names and result texts are those of Rho's own coding tools. There is one
-#' difference: `write` adds no newline.
+#' `read`, `write` and `bash` have the names, labels, required parameters and result texts of Rho's
+#' own coding tools, with these differences: `write` adds no newline; `read` keeps the last one, and
+#' gives at most 50 KiB at a time with a note that says how to read on (`first_line`, and
+#' `first_byte` inside a line that is longer). The other tools are rhocap's own. `list` gives at
+#' most 50 KiB too, and goes on with `first_entry`. Paths are told on one line, escaped.
 #'
 #' With the package rho.coding attached, its unrestricted functions have the names of ours: write
 #' `rhocap::rho_tool_bash()`.
@@ -23,10 +26,13 @@ NULL
 #' \describe{
 #'   \item{`content`}{a list of one text}
 #'   \item{`details`}{a named list of atomic vectors and such lists: `path` or another argument;
-#'     for refusals `reason` (snake case) and `code`; `receipt`}
+#'     for refusals `code`, one of [rho_codes()], and `reason`, the same in snake case; `receipt`}
 #'   \item{`terminate`}{`FALSE`}
 #' }
-#' Tools that change something ask the runtime for exclusive execution.
+#' Every call leaves a receipt, also one whose arguments are malformed (`InvalidArguments`), are not
+#' valid text (`InvalidEncoding`), or that fails inside (`SystemError`). Only a tool whose
+#' capability was saved and loaded again, or is used in another process, can leave none. Tools that
+#' change something ask the runtime for exclusive execution.
 #'
 #' @param capability A capability, from [rho_host_capability()].
 #' @return A tool. `rho_capability_tools()`: a list of tools, named.
