@@ -110,7 +110,7 @@ property_string <- function(default = NULL, empty = TRUE) {
     S7::class_character,
     default = default,
     validator = function(value) {
-      if (!is.character(value) || length(value) != 1L || is.na(value)) {
+      if (is.object(value) || !is.character(value) || length(value) != 1L || is.na(value)) {
         "must be one string"
       } else if (!is_utf8(value)) {
         "must be valid UTF-8"
@@ -129,7 +129,7 @@ property_strings <- function(default = NULL) {
     S7::class_character,
     default = default,
     validator = function(value) {
-      if (!is.character(value) || anyNA(value)) {
+      if (is.object(value) || !is.character(value) || anyNA(value)) {
         "must be a character vector without NA"
       } else if (!is_utf8(value)) {
         "must be valid UTF-8"
@@ -143,7 +143,7 @@ property_flag <- function(default = NULL) {
     S7::class_logical,
     default = default,
     validator = function(value) {
-      if (!is.logical(value) || length(value) != 1L || is.na(value)) "must be TRUE or FALSE"
+      if (is.object(value) || !is.logical(value) || length(value) != 1L || is.na(value)) "must be TRUE or FALSE"
     }
   )
 }
@@ -156,7 +156,7 @@ property_number <- function(default = NULL, least = 0, most = Inf, whole = FALSE
     S7::class_numeric,
     default = default,
     validator = function(value) {
-      if (!is.numeric(value) || length(value) != 1L || is.na(value)) {
+      if (is.object(value) || !is.numeric(value) || length(value) != 1L || is.na(value)) {
         "must be one number"
       } else if (value < least || value > most || (whole && value != trunc(value))) {
         kind <- if (whole) "a whole number" else "a number"

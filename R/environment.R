@@ -64,7 +64,8 @@ rho_env_inherit <- function() RhoEnvInherit()
 #'
 #' A part for [rho_environment()]: sets `R_LIBS` to `libraries` and makes readable those libraries,
 #' the packages that their entries link to (renv links into a cache) and R's own home. These read
-#' roots carry no carve-outs of their own; those of a root around them hold. Evaluated now, not later.
+#' roots carry no carve-outs of their own; those of a root around them hold. Evaluated now, not
+#' later.
 #'
 #' @param libraries Library directories that exist. A character vector.
 #' @return A value of class `RhoEnvironmentR`.
@@ -92,8 +93,8 @@ rho_environment_r <- function(libraries = .libPaths()) {
   )
 }
 
-# Where the links in a library lead, when that is a package outside the libraries. A link to anything
-# else, such as the top of the file system, is not made readable.
+# Where the links in a library lead, when that is a package outside the libraries. A link to
+# anything else, such as the top of the file system, is not made readable.
 linked_directories <- function(libraries) {
   entries <- list.files(libraries, full.names = TRUE, all.files = TRUE, no.. = TRUE)
   targets <- unique(suppressWarnings(normalizePath(entries[nzchar(Sys.readlink(entries))])))

@@ -16,11 +16,10 @@ NULL
 #'   \item{`entries`}{a data frame, one row an entry, sorted by path: `path` (relative to the
 #'     directory; escaped where a name is not UTF-8), `kind` (`file`, `directory`, `symlink`,
 #'     `fifo`, `socket`, `device`, `other`), `bytes` (`NA` where reading is denied), `modified`
-#'     (POSIXct, UTC), `carve_out`
-#'     (`deny`, `protect` or `NA`), `mount` (whether another file system starts there), `raw` (a
-#'     list: the bytes of a path that is not UTF-8, otherwise `NULL`)}
-#'   \item{`truncated`}{whether names are missing: there are more than the capability's `entries`, or
-#'     directories deeper than 128 levels or not readable}
+#'     (POSIXct, UTC), `carve_out` (`deny`, `protect` or `NA`), `mount` (whether another file system
+#'     starts there), `raw` (a list: the bytes of a path that is not UTF-8, otherwise `NULL`)}
+#'   \item{`truncated`}{whether names are missing: there are more than the capability's `entries`,
+#'     or directories lie more than 128 deep or cannot be read}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
 #' @inheritSection rho_read Errors

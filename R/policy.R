@@ -199,7 +199,9 @@ limit_bounds <- list(
   entries = list(least = 0, most = 2^53, whole = TRUE)
 )
 
-check_limit <- function(x, name) do.call(check_number, c(list(x, name), limit_bounds[[name]]))
+check_limit <- function(x, name) {
+  do.call(check_number, c(list(x, name), limit_bounds[[name]]), quote = TRUE)
+}
 
 property_limit <- function(name, default) {
   do.call(property_number, c(list(default), limit_bounds[[name]]))

@@ -118,7 +118,8 @@ RhoReceipt <- rho_class(
     json = S7::new_property(
       S7::class_character,
       validator = function(value) {
-        if (!is.character(value) || length(value) != 1L || is.na(value) || !is_receipt(value)) {
+        text <- !is.object(value) && is.character(value) && length(value) == 1L && !is.na(value)
+        if (!text || !is_receipt(value)) {
           "must be the text of one receipt"
         }
       }
