@@ -626,7 +626,7 @@ list_page <- function(outcome, first) {
       digits(last + 1)
     )
   } else if (outcome@truncated) {
-    "[cut: there are more entries than one list may have; list a directory below]"
+    "[cut: names are missing from this list; list a directory below]"
   }
   list(
     text = paste(c(lines, note), collapse = "\n"),
