@@ -92,8 +92,8 @@ abort_type <- function(x, arg, wanted) {
 
 # A string leaves R in UTF-8. One marked latin1 is converted once; one without a mark is taken as
 # the bytes it is, as R's own file functions do. The binding checks the bytes.
-# A vector without its class and other attributes: methods of a foreign class do not run here, because
-# what they signal is not ours.
+# A vector without its class and other attributes: methods of a foreign class do not run here,
+# because what they signal is not ours.
 bare <- function(x) {
   if (is.atomic(x)) {
     attributes(x) <- NULL
