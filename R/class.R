@@ -143,7 +143,8 @@ property_flag <- function(default = NULL) {
     S7::class_logical,
     default = default,
     validator = function(value) {
-      if (is.object(value) || !is.logical(value) || length(value) != 1L || is.na(value)) "must be TRUE or FALSE"
+      plain <- !is.object(value) && is.logical(value)
+      if (!plain || length(value) != 1L || is.na(value)) "must be TRUE or FALSE"
     }
   )
 }
