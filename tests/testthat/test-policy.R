@@ -55,6 +55,7 @@ test_that("limits are checked", {
     quote(rho_limits(read_bytes = 2^31)),
     quote(rho_limits(read_bytes = 1.5)),
     quote(rho_limits(read_bytes = "1")),
+    quote(rho_limits(grace = quote(stop("code that was run")))),
     quote(rho_limits(symlinks = 1)),
     quote(rho_limits(shell = "")),
     quote(rho_limits(processes = 10)),
