@@ -7,6 +7,8 @@ NULL
 
 core_admit <- function(handle, tool, principal, path, access) .Call(wrap__core_admit, handle, tool, principal, path, access)
 
+core_admission_used <- function(handle) .Call(wrap__core_admission_used, handle)
+
 core_capability_new <- function(spec) .Call(wrap__core_capability_new, spec)
 
 core_capability_narrow <- function(handle, spec) .Call(wrap__core_capability_narrow, handle, spec)

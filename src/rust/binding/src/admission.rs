@@ -48,7 +48,17 @@ fn core_admit(handle: Robj, tool: Robj, principal: Robj, path: Robj, access: Rob
     })
 }
 
+// Whether an admission was used; a handle that is dead is a mistake that says so.
+#[extendr]
+fn core_admission_used(handle: Robj) -> Robj {
+    guard(|| {
+        let admission: &Admission = held(&handle, "admission", "rho_admit()")?;
+        Ok(admission.0.borrow().is_none().into())
+    })
+}
+
 extendr_module! {
     mod admission;
     fn core_admit;
+    fn core_admission_used;
 }

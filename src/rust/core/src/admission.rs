@@ -105,10 +105,17 @@ impl Admitted {
 /// The verdict, with what decided.
 pub fn admit(capability: &Capability, asked: &[u8], want: Want, using: Use) -> Result<Found, Refused> {
     let parsed = path::parse(asked)?;
+    let start = resolve::locate(capability, parsed);
     if want == Want::Name && ends_without_name(asked) {
-        return Err(Code::InvalidPath.into());
+        // `.` may be a root itself, and is then refused as one.
+        let root = start
+            .as_ref()
+            .is_ok_and(|start| start.names.is_empty() && start.rest.is_empty());
+        if !root {
+            return Err(Code::InvalidPath.into());
+        }
     }
-    resolve::resolve(capability, resolve::locate(capability, parsed)?, want, using)
+    resolve::resolve(capability, start?, want, using)
 }
 
 /// Whether a path ends in `.` or `..`: such a path names no entry that could be moved or removed.

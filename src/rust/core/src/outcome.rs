@@ -62,16 +62,16 @@ macro_rules! codes {
 }
 
 codes! {
-    Escape, Denied, "The path leaves the roots: by `..`, or through a symbolic link.";
-    NotUnderRoot, Denied, "The path lies in no root of the capability.";
-    NotWritable, Denied, "The path lies in a root that is only readable.";
+    Escape, Denied, "The path leaves the allowed directories: by `..`, or through a symbolic link.";
+    NotUnderRoot, Denied, "The path lies in no allowed directory.";
+    NotWritable, Denied, "The path lies in a directory that is only readable.";
     CarveOut, Denied, "A deny or protect pattern of the capability covers the path.";
     SymlinkRefused, Denied, "The path passes a symbolic link and the limits say `symlinks = FALSE`.";
     MountCrossing, Denied, "The path enters another mount and the limits say `mounts = FALSE`.";
     SpecialFilesystem, Denied, "The path lies on a kernel file system such as proc or sysfs.";
     NotRegular, Denied, "The path is no regular file but a directory, FIFO, socket or device.";
     HardLinked, Denied, "The file has other names, which a write might change too.";
-    RootItself, Denied, "The path is a root itself, which is not moved or removed.";
+    RootItself, Denied, "The path is an allowed directory itself, which is not moved or removed.";
     TooLarge, Denied, "The file is larger than the capability's `read_bytes`.";
     ProcessNone, Denied, "The capability allows no processes.";
     InvalidArguments, Failed, "The arguments of a tool call are not what its schema asks for, or an admission does not fit the verb.";

@@ -10,7 +10,7 @@ use serde_json::{json, Value as Json};
 use crate::admission::{self, admit};
 use crate::capability::Capability;
 use crate::effect::edit::{self, Replacement};
-use crate::effect::relocate::{self, Side};
+use crate::effect::relocate::{self, Fault, Side};
 use crate::effect::{list, read, remove, write, Cancel, Context, Extent, Report};
 use crate::escape::{display, display_bounded};
 use crate::outcome::{Call, Code, Decision, Refusal};
@@ -407,10 +407,17 @@ impl<'a> Work<'a> {
                 create_parents,
                 expected,
             } => {
+                let parents = match &target {
+                    Target::Path(path) if !create_parents => Some(path.clone()),
+                    _ => None,
+                };
                 let link = matches!(expected, Some(Expected::Absent))
                     .then(|| work.link_at(&target, using))
                     .flatten();
                 work.take(target, Want::Entry { create_parents }, using);
+                if let Some(path) = parents {
+                    work.offer_parents(&path, using);
+                }
                 if link.is_some() {
                     (work.found, work.resolved, work.resolver) = (None, None, link);
                     work.refused = Some(Code::AlreadyExists.into());
@@ -517,6 +524,15 @@ impl<'a> Work<'a> {
                 self.resolver = refused.resolver;
                 self.refused = Some(refused);
             }
+        }
+    }
+
+    /// Says how to go on where nothing but a directory is missing.
+    fn offer_parents(&mut self, path: &[u8], using: Use) {
+        let Some(refused) = self.refused.as_mut() else { return };
+        let made = Want::Entry { create_parents: true };
+        if refused.refusal.code == Code::NotFound && admit(&self.capability, path, made, using).is_ok() {
+            refused.refusal.message = "Its directory does not exist. create_parents = TRUE makes it.".to_owned();
         }
     }
 
@@ -678,10 +694,21 @@ impl<'a> Work<'a> {
                     .entry
                     .facts
                     .is_some_and(|facts| facts.kind == crate::facts::Kind::Directory);
-                if directory && from.entry.facts.is_some() && !moves_directory {
-                    return Err(Code::NotADirectory.into());
-                }
-                relocate::relocate(&self.capability, &from, &to, overwrite, context).map(Value::Moved)
+                let moved = if directory && from.entry.facts.is_some() && !moves_directory {
+                    Err(Fault::Destination(Refusal::new(Code::NotADirectory).say(
+                        "A file cannot get a path that ends in a slash. Give the whole new path, with the new name at \
+                         its end.",
+                    )))
+                } else {
+                    relocate::relocate(&self.capability, &from, &to, overwrite, context)
+                };
+                moved.map(Value::Moved).map_err(|fault| match fault {
+                    Fault::Source(refusal) => refusal,
+                    Fault::Destination(refusal) => {
+                        self.shown = self.request["to"].as_str().unwrap_or_default().to_owned();
+                        refusal
+                    }
+                })
             }
             Plan::Remove => {
                 let (entry, ..) = found.into_entry().ok_or_else(lost)?;
@@ -696,7 +723,14 @@ impl<'a> Work<'a> {
         if self.shown.is_empty() && self.request.get("path").is_none() {
             return refusal;
         }
-        let message = format!("\"{}\": {}", self.shown, refusal.message);
+        // Without telling what the allowed directories are.
+        let next = match refusal.code {
+            _ if self.capability.cwd().inside.is_none() => "",
+            Code::Escape => " Give a path that stays below the working directory.",
+            Code::NotUnderRoot => " Give a path below the working directory.",
+            _ => "",
+        };
+        let message = format!("\"{}\": {}{next}", self.shown, refusal.message);
         refusal.say(message)
     }
 

@@ -71,7 +71,7 @@ pub fn edit(
     let found = finder.find_iter(&before).count() as u64;
     if found != replacement.count {
         return Err(Refusal::new(Code::CountMismatch)
-            .say(format!("The text to replace occurs {found} times, not {} times. Give more of its surroundings, or the right count.", replacement.count))
+            .say(miscounted(&before, replacement, found))
             .with("found", found)
             .with("expected", replacement.count));
     }
@@ -107,6 +107,35 @@ pub fn edit(
         version: installed.version,
         lost: installed.lost,
     })
+}
+
+/// What to do about a text that does not occur as often as it must.
+fn miscounted(before: &[u8], replacement: &Replacement, found: u64) -> String {
+    let times = |count| match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    if found > 0 {
+        let surroundings = if found > replacement.count {
+            "more of its surroundings, or "
+        } else {
+            ""
+        };
+        return format!(
+            "The text to replace occurs {}, not {}. Give {surroundings}the right count.",
+            times(found),
+            times(replacement.count)
+        );
+    }
+    let crlf = memchr::memmem::find(before, b"\r\n").is_some();
+    if crlf && replacement.old.contains(&b'\n') && memchr::memmem::find(&replacement.old, b"\r\n").is_none() {
+        return "The text to replace does not occur. Lines of the file end in CRLF (\\r\\n), those of the text in LF (\\n): \
+                write \\r\\n in the old and the new text."
+            .to_owned();
+    }
+    "The text to replace does not occur. Read the file again and copy the text exactly, white space and line endings \
+     included."
+        .to_owned()
 }
 
 /// What an edit may expect: an absent file cannot be edited.
@@ -211,6 +240,26 @@ mod tests {
             .context_radius(CONTEXT)
             .header("a/f", "b/f")
             .to_string()
+    }
+
+    #[test]
+    fn a_wrong_count_says_what_to_do() {
+        for (before, old, count, found, told) in [
+            ("a a a", "a", 1, 3, "occurs 3 times, not once. Give more of its surroundings, or the right count."),
+            ("a a", "a", 3, 2, "occurs 2 times, not 3 times. Give the right count."),
+            ("a\nb\n", "a  b", 1, 0, "Read the file again and copy the text exactly"),
+            ("a\r\nb\r\n", "a\nb", 1, 0, "write \\r\\n in the old and the new text"),
+            ("a\r\nb\r\n", "a\r\nc", 1, 0, "Read the file again"),
+            ("a\r\nb\r\n", "c", 1, 0, "Read the file again"),
+        ] {
+            let replacement = Replacement {
+                old: old.into(),
+                new: Vec::new(),
+                count,
+            };
+            let message = miscounted(before.as_bytes(), &replacement, found);
+            assert!(message.contains(told), "{message}");
+        }
     }
 
     #[test]

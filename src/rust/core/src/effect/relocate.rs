@@ -35,6 +35,33 @@ pub struct Moved {
     pub replaced: bool,
 }
 
+/// Why nothing was moved, and which of the two paths is at fault.
+#[derive(Debug)]
+pub enum Fault {
+    /// The one that was to be moved.
+    Source(Refusal),
+    /// The one that it was to get.
+    Destination(Refusal),
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Self::Source(refusal)
+    }
+}
+
+impl From<Code> for Fault {
+    fn from(code: Code) -> Self {
+        Self::Source(code.into())
+    }
+}
+
+impl From<Errno> for Fault {
+    fn from(errno: Errno) -> Self {
+        Self::Source(errno.into())
+    }
+}
+
 /// Moves.
 ///
 /// # Errors
@@ -46,15 +73,20 @@ pub fn relocate(
     to: &Side,
     overwrite: bool,
     context: &mut Context<'_>,
-) -> Result<Moved, Refusal> {
+) -> Result<Moved, Fault> {
     let Some(source) = &from.entry.facts else {
         return Err(Code::NotFound.into());
     };
-    if to.entry.facts.is_some() && !overwrite {
-        return Err(Refusal::new(Code::AlreadyExists)
-            .say("The destination exists already. Choose another, or say that it may be overwritten."));
+    if let Some(there) = to.entry.facts.filter(|_| !overwrite) {
+        return Err(Fault::Destination(Refusal::new(Code::AlreadyExists).say(
+            if there.kind == Kind::Directory {
+                "The destination is a directory. Give the whole new path, with the new name at its end."
+            } else {
+                "The destination exists already. Choose another name, or replace it with overwrite = TRUE."
+            },
+        )));
     }
-    arrives(capability, to.root, &to.names, source.kind)?;
+    arrives(capability, to.root, &to.names, source.kind).map_err(Fault::Destination)?;
     if source.kind == Kind::Directory {
         inside(capability, from, to, source, context.cancel)?;
     }
@@ -85,9 +117,13 @@ pub fn relocate(
         Ok(()) => context.report.extent = Extent::Partial,
         Err(Errno::EXIST) if !overwrite => return Err(Code::Contended.into()),
         Err(Errno::INVAL) => {
-            return Err(Refusal::new(Code::InvalidPath).say("A directory cannot be moved into itself."));
+            return Err(Fault::Destination(
+                Refusal::new(Code::InvalidPath).say("A directory cannot be moved into itself."),
+            ));
         }
-        Err(Errno::EXIST) => return Err(Code::NotEmpty.into()),
+        Err(Errno::EXIST | Errno::NOTEMPTY) => return Err(Fault::Destination(Code::NotEmpty.into())),
+        // Of two kinds of entry the one that is there does not fit.
+        Err(errno @ (Errno::ISDIR | Errno::NOTDIR)) => return Err(Fault::Destination(errno.into())),
         Err(errno) => return Err(errno.into()),
     }
     if !facts::of_entry(onto, new).is_ok_and(|found| found.identity == source.identity) {

@@ -245,6 +245,15 @@ pub fn directory(capability: &Capability, root: usize, names: &[Vec<u8>]) -> Res
     }
 }
 
+/// The refusal of what is no regular file.
+fn not_regular(kind: Kind) -> Refusal {
+    let refusal = Refusal::new(Code::NotRegular).with("kind", kind.as_str());
+    if kind == Kind::Directory {
+        return refusal.say("The path is a directory, not a file. rho_list() or the tool `list` shows what is in it.");
+    }
+    refusal
+}
+
 /// The checks on what was reached, the same for both resolvers: mount, access, carve-outs, kind.
 struct Judge<'a> {
     roots: &'a [Root],
@@ -316,7 +325,7 @@ impl Judge<'_> {
             return Err(self.refuse(Code::NotADirectory));
         }
         if found.kind != Kind::File {
-            return Err(self.refuse(Refusal::new(Code::NotRegular).with("kind", found.kind.as_str())));
+            return Err(self.refuse(not_regular(found.kind)));
         }
         Ok(())
     }
@@ -363,7 +372,7 @@ impl Judge<'_> {
             }
             Kind::File => Ok(()),
             Kind::Directory => Err(self.refuse(Code::IsDirectory)),
-            kind => Err(self.refuse(Refusal::new(Code::NotRegular).with("kind", kind.as_str()))),
+            kind => Err(self.refuse(not_regular(kind))),
         }
     }
 

@@ -476,9 +476,7 @@ impl Walk<'_> {
                 let handle = self.share();
                 Ok(self.found(names, Object::Directory { handle, facts: found }))
             }
-            Want::File => Err(self
-                .judge
-                .refuse(Refusal::new(Code::NotRegular).with("kind", "directory"))),
+            Want::File => Err(self.judge.refuse(super::not_regular(Kind::Directory))),
             Want::Entry { .. } => Err(self.judge.refuse(Code::IsDirectory)),
             Want::Name if names.is_empty() => Err(self.judge.refuse(Code::RootItself)),
             Want::Name => Err(self.judge.refuse(Code::InvalidPath)),
