@@ -53,8 +53,15 @@ RhoAdmitted <- rho_class(
 )
 
 S7::method(format, RhoAdmitted) <- function(x, ...) {
+  used <- tryCatch(
+    check_boundary(core_admission_used(attr(x, "handle", exact = TRUE))),
+    rhocap_error = identity
+  )
+  if (inherits(used, "rhocap_error")) {
+    return(c("<RhoAdmitted> no longer usable", conditionMessage(used)))
+  }
   c(
     sprintf("<RhoAdmitted> %s, to %s", shown_again(x@path), x@access),
-    sprintf("%s; a handle for one call of a verb", x@kind)
+    sprintf("%s; a handle for one call of a verb%s", x@kind, if (used) ", used" else "")
   )
 }

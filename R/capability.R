@@ -21,7 +21,11 @@ NULL
 #' `.libPaths()` or the installed rhocap.
 #'
 #' Carve-outs are patterns in gitignore syntax, relative to each root, also for names that are
-#' created later. `deny`: neither readable nor writable. `protect`: not writable.
+#' created later. `deny`: neither readable nor writable. `protect`: not writable. What is given
+#' replaces the defaults: to add to them write `deny = c(rho_deny_defaults(), "data/private/")`.
+#'
+#' `print()` and `format()` name the function that lists the defaults, and shorten a long list of R's
+#' libraries; with `all = TRUE` they show every pattern and directory.
 #'
 #' @param read Directories whose files may be read. A character vector; `character()` allows none.
 #' @param write Directories whose files may be read and written. A character vector.
@@ -160,16 +164,21 @@ rho_narrow <- function(
   check_no_dots(...)
   spec <- list()
   if (!missing(read)) {
-    spec$read <- check_strings(read, "read")
+    spec$read <- check_strings(read, "read", none = keep_none)
   }
   if (!missing(write)) {
-    spec$write <- check_strings(write, "write")
+    spec$write <- check_strings(write, "write", none = keep_none)
   }
   if (!missing(cwd)) {
-    spec$cwd <- check_text(check_string(cwd, "cwd"), "cwd")
+    spec$cwd <- check_text(check_string(cwd, "cwd", cwd_wanted), "cwd")
   }
   if (!missing(environment)) {
-    spec$environment <- check_strings(environment, "environment", "the names of entries to keep")
+    spec$environment <- check_strings(
+      environment,
+      "environment",
+      "the names of entries to keep",
+      keep_none
+    )
   }
   if (!missing(process)) {
     spec$process <- policy_word(check_process(process))
@@ -178,10 +187,10 @@ rho_narrow <- function(
     spec$network <- policy_word(check_network(network))
   }
   if (!missing(deny)) {
-    spec$deny <- check_strings(deny, "deny")
+    spec$deny <- check_strings(deny, "deny", none = add_none)
   }
   if (!missing(protect)) {
-    spec$protect <- check_strings(protect, "protect")
+    spec$protect <- check_strings(protect, "protect", none = add_none)
   }
   if (!missing(limits)) {
     spec$limits <- limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()"))
@@ -190,12 +199,24 @@ rho_narrow <- function(
   stamp(class_attributes(RhoHostCapability), list(handle = handle))
 }
 
+# What NULL may have meant, in words for check_strings().
+allow_none <- "To allow nothing write character()."
+keep_none <- "To keep none write character(); to keep all leave it out."
+add_none <- "To add none leave it out."
+cwd_wanted <- "one directory, where relative paths start"
+
+no_carve_outs <- function(arg) {
+  sprintf("For no carve-outs write character(); for rho_%s_defaults() leave it out.", arg)
+}
+
 #' The default carve-outs
 #'
 #' Patterns in gitignore syntax: a slash inside anchors a pattern at the root, a slash at the end
-#' means a directory. `rho_deny_defaults()`: files that hold credentials. `rho_protect_defaults()`:
-#' files that run later, outside the capability. They are on by default, always printed, and
-#' replaced by what is given instead: `deny = c(rho_deny_defaults(), "data/private/")`.
+#' means a directory. `rho_deny_defaults()`: the usual names of files that hold credentials; a key in
+#' a file of another name is not covered. `rho_protect_defaults()`: files that run later, outside the
+#' capability. They are on by default, and replaced by what is given instead; to add to them write
+#' `deny = c(rho_deny_defaults(), "data/private/")`. Print names them by these functions, and shows
+#' in full what differs from them.
 #'
 #' @return A character vector.
 #' @family capability
@@ -265,17 +286,17 @@ RhoHostCapability <- rho_class(
   ) {
     check_class(environment, "environment", RhoEnvironment, "rho_environment()")
     spec <- list(
-      read = check_strings(read, "read", "directories, a character vector"),
-      write = check_strings(write, "write", "directories, a character vector"),
-      cwd = check_text(check_string(cwd, "cwd", "one directory"), "cwd"),
+      read = check_strings(read, "read", "directories, a character vector", allow_none),
+      write = check_strings(write, "write", "directories, a character vector", allow_none),
+      cwd = check_text(check_string(cwd, "cwd", cwd_wanted), "cwd"),
       libraries = environment@readable,
       environment = environment_as_list(environment),
       process = policy_word(check_process(process)),
       network = policy_word(check_network(network)),
       placement = policy_word(check_placement(placement)),
       compute = if (S7::S7_inherits(placement, RhoPlacementMirai)) placement@compute else "",
-      deny = check_strings(deny, "deny"),
-      protect = check_strings(protect, "protect"),
+      deny = check_strings(deny, "deny", none = no_carve_outs("deny")),
+      protect = check_strings(protect, "protect", none = no_carve_outs("protect")),
       limits = limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()")),
       reserved = reserved_directories()
     )
@@ -325,18 +346,16 @@ reserved_directories <- function() {
 
 capability_handle <- function(capability) {
   if (missing(capability)) {
-    abort_missing("capability")
+    abort_missing("capability", capability_wanted)
   }
   handle <- attr(capability, "handle", exact = TRUE)
   if (!identical(typeof(handle), "externalptr")) {
-    abort_type(
-      capability,
-      "capability",
-      "a capability, made by rho_host_capability() or rho_project_capability()"
-    )
+    abort_type(capability, "capability", capability_wanted)
   }
   handle
 }
+
+capability_wanted <- "a capability, made by rho_host_capability() or rho_project_capability()"
 
 capability_facts <- function(capability) {
   check_boundary(core_capability_describe(capability_handle(capability)))
@@ -358,18 +377,11 @@ check_placement <- function(placement) {
 check_named <- function(given, allowed) {
   names <- names(given)
   if (length(given) > 0L && (is.null(names) || !all(nzchar(names)))) {
-    abort("value", "Arguments after the first must have names.")
+    abort_unknown(NULL, allowed)
   }
   unknown <- setdiff(names, allowed)
   if (length(unknown) > 0L) {
-    abort(
-      "value",
-      sprintf(
-        "There is no argument `%s` here. There are: %s.",
-        shown(unknown[[1L]]),
-        paste(allowed, collapse = ", ")
-      )
-    )
+    abort_unknown(unknown[[1L]], allowed)
   }
   if (anyDuplicated(names)) {
     abort("value", sprintf("`%s` is given twice.", names[[anyDuplicated(names)]]))
@@ -421,8 +433,9 @@ root_paths <- function(capability, access) {
   roots$path[roots$access %in% access & roots$origin == "user"]
 }
 
-# What print shows: every fact, in plain words.
-capability_words <- function(facts) {
+# What print shows: every fact, in plain words. Unless `all`, what everybody has is named instead of
+# repeated, so that what differs is seen.
+capability_words <- function(facts, all) {
   roots <- roots_frame(facts$roots)
   user <- roots[roots$origin == "user", ]
   libraries <- roots$path[roots$origin == "library"]
@@ -444,11 +457,13 @@ capability_words <- function(facts) {
     Read = c(user$path[user$access == "read"], user$path[user$access == "write"]),
     Write = user$path[user$access == "write"],
     Aliases = aliases,
-    Libraries = if (length(libraries) > 0L) c("readable, without carve-outs:", libraries),
+    Libraries = if (length(libraries) > 0L) {
+      c("readable, without carve-outs:", directory_words(libraries, all))
+    },
     Cwd = paste0(facts$cwd, inside),
-    Deny = pattern_words(facts$deny_lists),
+    Deny = pattern_words(facts$deny_lists, rho_deny_defaults(), "rho_deny_defaults()", all),
     Protect = c(
-      pattern_words(facts$protect_lists),
+      pattern_words(facts$protect_lists, rho_protect_defaults(), "rho_protect_defaults()", all),
       vapply(
         facts$added,
         function(added) sprintf("%s in %s (holds %s)", shown(added$pattern), added$root, added$why),
@@ -476,29 +491,72 @@ capability_words <- function(facts) {
   )
 }
 
-# The first list as it is; each that rho_narrow() added stands for itself, so that a `!` in it opens
-# nothing of the others.
-pattern_words <- function(lists) {
-  lists <- Filter(function(list) length(list) > 0L, lists)
-  if (length(lists) == 0L) {
-    return(character())
-  }
+# The first list, with the function that lists the defaults where they stand in it as they are; each
+# list that rho_narrow() added stands for itself, so that a `!` in it opens nothing of the others.
+pattern_words <- function(lists, defaults, maker, all) {
+  lists <- lapply(lists, function(list) as.character(unlist(list)))
+  lists <- Filter(length, lists)
+  first <- if (length(lists) > 0L) lists[[1L]] else character()
   added <- vapply(
     lists[-1L],
-    function(list) sprintf("[added: %s]", paste(shown(unlist(list)), collapse = ", ")),
+    function(list) sprintf("[added: %s]", paste(shown(list), collapse = ", ")),
     ""
   )
-  c(shown(unlist(lists[[1L]])), added)
+  size <- length(defaults)
+  starts <- seq_len(max(length(first) - size + 1L, 0L))
+  at <- Position(function(start) identical(first[start - 1L + seq_len(size)], defaults), starts)
+  words <- if (is.na(at)) {
+    first <- if (length(first) > 0L) shown(first) else "nothing"
+    c(first[-length(first)], paste(first[[length(first)]], "(the defaults are replaced)"))
+  } else if (all) {
+    shown(first)
+  } else {
+    c(
+      shown(first[seq_len(at - 1L)]),
+      sprintf("the %d defaults of %s", size, maker),
+      shown(first[seq_along(first) >= at + size])
+    )
+  }
+  c(words, added)
 }
 
-S7::method(format, RhoHostCapability) <- function(x, ...) {
+# A long list of directories by the one below which most of them lie: renv's cache, say.
+directory_words <- function(paths, all, most = 10L) {
+  paths <- shown(paths)
+  if (all || length(paths) <= most) {
+    return(paths)
+  }
+  above <- table(unlist(lapply(paths, directories_above)))
+  above <- names(above)[above > length(paths) / 2]
+  deepest <- c(above[which.max(nchar(above))], "/")[[1L]]
+  inside <- startsWith(paths, paste0(sub("/$", "", deepest), "/"))
+  rest <- paths[!inside]
+  shown <- c(rest, paths[inside][seq_len(max(3L - length(rest), 0L))])
+  c(utils::head(shown, most), sprintf(
+    "and %d more%s",
+    length(paths) - min(length(shown), most),
+    if (length(rest) <= most && deepest != "/") sprintf(" below %s", deepest) else ""
+  ))
+}
+
+directories_above <- function(path) {
+  ends <- gregexpr("/", path, fixed = TRUE)[[1L]]
+  unique(substring(path, 1L, pmax(ends - 1L, 1L)))
+}
+
+S7::method(format, RhoHostCapability) <- function(x, ..., all = FALSE) {
+  all <- check_flag(all, "all")
   facts <- tryCatch(capability_facts(x), rhocap_error = identity)
   if (inherits(facts, "rhocap_error")) {
     return(c("<RhoHostCapability> no longer usable", conditionMessage(facts)))
   }
+  words <- capability_words(facts, all)
   c(
     sprintf("<RhoHostCapability> digest %s", facts$digest),
-    unlist(Map(words_under, names(words <- capability_words(facts)), words), use.names = FALSE)
+    unlist(Map(words_under, names(words), words), use.names = FALSE),
+    if (!all && !identical(words, capability_words(facts, TRUE))) {
+      "# print(x, all = TRUE) shows every pattern and directory."
+    }
   )
 }
 
@@ -511,7 +569,7 @@ words_under <- function(heading, lines) {
     lines <- "nothing"
   }
   if (heading %in% c("Deny", "Protect")) {
-    lines <- strwrap(paste(lines, collapse = ", "), width = 84)
+    lines <- strwrap(toString(lines), width = 84)
   }
   label <- formatC(paste0(heading, ":"), width = -13)
   paste0(c(label, rep(strrep(" ", 13), length(lines) - 1L)), lines)

@@ -22,7 +22,7 @@
 #' | `rhocap_error_value` | an argument has the right type and an impossible value |
 #' | `rhocap_error_encoding` | a pattern, name or setting is not valid text in its encoding |
 #' | `rhocap_error_root`, `rhocap_error_cwd` | a directory is none, or its path holds `..` |
-#' | `rhocap_error_reserved` | a write root would hold R itself, a library or rhocap |
+#' | `rhocap_error_reserved` | a write root is, or lies in, R's home, a library or rhocap |
 #' | `rhocap_error_not_enforceable` | a policy cannot be enforced; the message shows what works |
 #' | `rhocap_error_wider` | [rho_narrow()] was asked for more than there is |
 #' | `rhocap_error_pattern` | a carve-out is no gitignore pattern |
@@ -32,14 +32,14 @@
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
-#' | `rhocap_error_memory` | R has no memory for a result; the call itself is done |
+#' | `rhocap_error_memory` | there is no memory for an argument, or for the result of a call that is done |
 #' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
-#' | `rhocap_error_memory` | there is not enough memory to take or give a value |
 #' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |
 #'
 #' [rho_unwrap()] turns an outcome into a condition: `rhocap_error_<code>` (the code in snake case,
 #' such as `rhocap_error_not_found`), then `rhocap_error_denied` or `rhocap_error_failed`, then
-#' `rhocap_error`. The value is in its field `outcome`.
+#' `rhocap_error`. The value is in its field `outcome`. Of a text that was cut at a limit it gives what
+#' there is, with a warning of class `rhocap_warning_truncated`, `rhocap_warning`, `warning`.
 #'
 #' @name rhocap_conditions
 #' @family conditions
@@ -54,6 +54,14 @@ NULL
 abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
   stop(structure(
     class = c(class, "rhocap_error", "error", "condition"),
+    list(message = message, call = NULL, ...)
+  ))
+}
+
+# The one place where rhocap signals a warning.
+warn <- function(kind, message, ...) {
+  warning(structure(
+    class = c(paste0("rhocap_warning_", kind), "rhocap_warning", "warning", "condition"),
     list(message = message, call = NULL, ...)
   ))
 }
@@ -82,8 +90,9 @@ describe_given <- function(x) {
   sprintf("a value of class \"%s\" and length %s", what, size)
 }
 
-abort_missing <- function(arg) {
-  abort("missing", sprintf("`%s` was not given. It has no default: say what you mean.", arg))
+abort_missing <- function(arg, wanted = NULL) {
+  what <- if (is.null(wanted)) "" else sprintf(" It must be %s.", wanted)
+  abort("missing", sprintf("`%s` was not given, and has no default.%s", arg, what))
 }
 
 abort_type <- function(x, arg, wanted) {
@@ -112,7 +121,7 @@ bytes_not_latin1 <- as.raw(c(0x81, 0x8d, 0x8f, 0x90, 0x9d))
 
 check_string <- function(x, arg, wanted = "one string", empty = TRUE) {
   if (missing(x)) {
-    abort_missing(arg)
+    abort_missing(arg, wanted)
   }
   given <- x
   x <- bare(x)
@@ -129,16 +138,18 @@ check_string <- function(x, arg, wanted = "one string", empty = TRUE) {
   as_utf8(x[[1L]])
 }
 
-check_strings <- function(x, arg, wanted = "a character vector") {
+# `none` says what character() means for the argument, and what to do for its default.
+check_strings <- function(
+  x,
+  arg,
+  wanted = "a character vector",
+  none = "For none write character()."
+) {
   if (missing(x)) {
-    abort_missing(arg)
+    abort_missing(arg, wanted)
   }
   if (is.null(x)) {
-    abort(
-      "type",
-      sprintf("`%s` is NULL. To allow nothing write character().", arg),
-      argument = arg
-    )
+    abort("type", sprintf("`%s` is NULL. %s", arg, none), argument = arg)
   }
   given <- x
   x <- bare(x)
@@ -165,7 +176,7 @@ check_text <- function(x, arg) {
 
 check_flag <- function(x, arg) {
   if (missing(x)) {
-    abort_missing(arg)
+    abort_missing(arg, "TRUE or FALSE")
   }
   flag <- bare(x)
   if (!is.logical(flag) || length(flag) != 1L || is.na(flag)) {
@@ -222,7 +233,7 @@ check_choice <- function(x, arg, choices) {
 
 check_class <- function(x, arg, class, made_by) {
   if (missing(x)) {
-    abort_missing(arg)
+    abort_missing(arg, sprintf("a value made by %s", made_by))
   }
   if (!S7::S7_inherits(x, class)) {
     abort_type(x, arg, sprintf("a value made by %s", made_by))
@@ -230,15 +241,21 @@ check_class <- function(x, arg, class, made_by) {
   x
 }
 
+# For a function whose arguments after `...` must have names: what the dots hold is a mistake.
 check_no_dots <- function(...) {
   if (...length() > 0L) {
-    names <- ...names()
-    first <- if (is.null(names) || !nzchar(names[[1L]])) "without a name" else names[[1L]]
-    abort(
-      "value",
-      sprintf("There is an argument that this function does not know (%s).", first)
-    )
+    known <- names(formals(sys.function(sys.parent())))
+    abort_unknown(...names()[1L], setdiff(known, "..."))
   }
+}
+
+abort_unknown <- function(name, known) {
+  what <- if (is.null(name) || is.na(name) || !nzchar(name)) {
+    "An argument without a name is not known here; give it by its name."
+  } else {
+    sprintf("There is no argument `%s` here.", shown(name))
+  }
+  abort("value", sprintf("%s There are: %s.", what, paste(known, collapse = ", ")))
 }
 
 check_package <- function(package, why) {
@@ -259,10 +276,21 @@ check_package <- function(package, why) {
 # A path as it crosses: a UTF-8 string, the raw bytes of a name, or the handle of an admission.
 check_path <- function(path, arg = "path", admitted = TRUE) {
   if (missing(path)) {
-    abort_missing(arg)
+    abort_missing(arg, "one path")
   }
   if (admitted && S7::S7_inherits(path, RhoAdmitted)) {
     return(attr(path, "handle", exact = TRUE))
+  }
+  if (S7::S7_inherits(path, RhoRefusal)) {
+    abort(
+      "type",
+      sprintf(
+        "`%s` is a refusal (%s), not an admission. Ask with rho_is_ok() before you go on with it.",
+        arg,
+        shown(path@code)
+      ),
+      argument = arg
+    )
   }
   given <- path
   path <- bare(path)

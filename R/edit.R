@@ -11,8 +11,9 @@ NULL
 #' @inheritParams rho_write
 #' @param old,new One string each. `old` is not a pattern, and not empty.
 #' @param count How often `old` must occur, without overlap. Another number gives [RhoFailed] with
-#'   the code `CountMismatch`.
-#' @param expected The version that the file must have, see [rho_write()].
+#'   the code `CountMismatch`. In a file whose lines end in CRLF, `old` must have them too.
+#' @param expected The version that the file must have, see [rho_write()], or a value that has it. A
+#'   text that is only a part of the file will do: the rest of the file is kept.
 #' @return [RhoDenied], [RhoFailed], or a value of class `RhoEdited` with the properties
 #' \describe{
 #'   \item{`path`}{the path below its root, escaped}
@@ -70,7 +71,7 @@ S7::method(format, RhoEdited) <- function(x, ...) {
     sprintf(
       "<RhoEdited> %s (%s %s replaced, %s now)",
       shown_again(x@path),
-      format(x@replaced, scientific = FALSE),
+      digits(x@replaced),
       if (x@replaced == 1) "place" else "places",
       bytes_words(x@bytes)
     ),

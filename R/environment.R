@@ -248,7 +248,7 @@ environment_as_list <- function(environment) {
   )
 }
 
-S7::method(format, RhoEnvironment) <- function(x, ...) {
+S7::method(format, RhoEnvironment) <- function(x, ..., all = FALSE) {
   entries <- vapply(
     names(x@entries),
     function(name) {
@@ -266,7 +266,7 @@ S7::method(format, RhoEnvironment) <- function(x, ...) {
     },
     if (length(entries) > 0L) paste0("  plus ", entries),
     if (length(x@git) > 0L) sprintf("  git identity: %s", format(x@git[[1L]])),
-    if (length(x@readable) > 0L) paste("  readable:", shown(x@readable))
+    readable_words(x, all)
   )
 }
 
@@ -274,11 +274,15 @@ S7::method(format, RhoEnvInherit) <- function(x, ...) {
   "The R process's value of this name, taken when the capability is made"
 }
 
-S7::method(format, RhoEnvironmentR) <- function(x, ...) {
+S7::method(format, RhoEnvironmentR) <- function(x, ..., all = FALSE) {
   c(
     paste("R_LIBS =", shown(paste(x@libraries, collapse = ":"))),
-    paste("  readable:", shown(x@readable))
+    readable_words(x, all)
   )
+}
+
+readable_words <- function(x, all) {
+  paste("  readable:", directory_words(x@readable, check_flag(all, "all")), recycle0 = TRUE)
 }
 
 S7::method(format, RhoEnvironmentGit) <- function(x, ...) {

@@ -11,7 +11,8 @@ NULL
 #' * a value of the verb's own class ([RhoText], [RhoWritten], [RhoEdited], [RhoListing],
 #'   [RhoMoved], [RhoRemoved], [RhoAdmitted]), or
 #' * `RhoDenied`: the capability does not allow it, or
-#' * `RhoFailed`: it did not work, though it was allowed, or before there was anything to decide.
+#' * `RhoFailed`: it did not work, though it was allowed, or before there was anything to decide (of
+#'   a file that does not exist the receipt says `undecided`).
 #'
 #' Each carries its receipt, see [rho_receipt()]. `rho_is_ok()` asks whether a value is a result;
 #' `rho_unwrap()` gives the payload, or signals the outcome as a condition.
@@ -29,7 +30,10 @@ NULL
 #' @return `rho_is_ok()`: `TRUE` or `FALSE`. `rho_unwrap()`: the payload: the text of [RhoText], the
 #'   data frame of [RhoListing], the new version of [RhoWritten] and [RhoEdited], the path of
 #'   [RhoMoved] and [RhoRemoved], [RhoAdmitted] itself.
-#' @section Errors:
+#' @section Errors and warnings:
+#' `rho_unwrap()` of a [RhoText] that was cut at a limit gives what there is, with a warning of class
+#' `rhocap_warning_truncated`: `rho_read(limit = Inf)` reads all.
+#'
 #' `rho_unwrap()` of a denial or failure signals a condition of class `rhocap_error_<code>` (snake
 #' case), `rhocap_error_denied` or `rhocap_error_failed`, `rhocap_error`; its field `outcome` is the
 #' value.
@@ -63,6 +67,17 @@ rho_unwrap <- function(x) {
       x@message,
       outcome = x,
       class = paste0("rhocap_error_", c(snake_case(x@code), outcome_word(x)))
+    )
+  }
+  if (S7::S7_inherits(x, RhoText) && x@truncated) {
+    warn(
+      "truncated",
+      sprintf(
+        "This is only a part of the file (%s of %s). Read all with rho_read(limit = Inf).",
+        bytes_words(x@bytes),
+        bytes_words(x@total_bytes)
+      ),
+      outcome = x
     )
   }
   payload(x)

@@ -156,7 +156,7 @@ RhoPlacementMirai <- rho_class(
 #' @param fsync Whether a write waits until the file and its directory are on stable storage.
 #' @param entries Most entries of one listing.
 #' @param ... Nothing yet. Bounds on processes, memory, file size and CPU time come with
-#'   `rho_process_confined()`; until then they are refused.
+#'   `rho_process_confined()`; until then they are refused, with a list of those that there are.
 #' @return A value of class `RhoLimits`.
 #' @family policies
 #' @examples
@@ -250,6 +250,9 @@ policy_word <- function(policy) {
     }
   }
 }
+
+# The policies whose commands this version runs; for the others bash would only say NotAvailable.
+running_processes <- character()
 
 # The value that stands for a word of the core.
 process_from_word <- function(word) {

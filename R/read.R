@@ -6,8 +6,14 @@ NULL
 #' Read a text file
 #'
 #' Reads a file that the capability allows, byte for byte: no line ending is added or dropped. The
-#' size is checked before memory is taken. A file that is not valid UTF-8, or holds a NUL byte,
-#' gives [RhoFailed] with the code `NotText`.
+#' size is checked before memory is taken.
+#'
+#' **Only the first 50 KiB are given unless you say more**: a longer file gives a text whose property
+#' `truncated` is `TRUE`, and [rho_unwrap()] of it warns. `limit = Inf` reads all.
+#'
+#' A file that is not valid UTF-8, or holds a NUL byte, gives [RhoFailed] with the code `NotText`:
+#' there is no way to read binary files (`.rds`, `.xlsx`, images) or text in latin1 with rhocap. What
+#' an agent should see of them, write as UTF-8 text with R's own functions first.
 #'
 #' @param capability A capability, from [rho_host_capability()].
 #' @param path One path: a string, a raw vector for a name that is not UTF-8, or a [RhoAdmitted]
@@ -15,8 +21,8 @@ NULL
 #'   a name.
 #' @param lines Lines to read, counted from 1: `c(first, last)`, one number, or a range such as
 #'   `10:20`. `Inf` as the last means up to the end. `NULL`: from the start.
-#' @param limit Most bytes of text to give; the cut is between characters. `NULL`: 51,200 (50 KiB).
-#'   `Inf`: as much as the capability's `read_bytes` allows.
+#' @param limit Most bytes of text to give; the cut is between characters. `NULL`: 51,200 (50 KiB),
+#'   as much as a model reads with profit. `Inf`: as much as the capability's `read_bytes` allows.
 #' @return [RhoDenied], [RhoFailed], or a value of class `RhoText` with the properties
 #' \describe{
 #'   \item{`text`}{one string in UTF-8}
@@ -24,10 +30,12 @@ NULL
 #'   \item{`total_bytes`, `total_lines`}{of the file}
 #'   \item{`first_line`}{the number of the first line in `text`}
 #'   \item{`truncated`}{whether text was left out because of `limit`}
-#'   \item{`version`}{the version of the content, for `expected` of [rho_write()] and [rho_edit()]}
+#'   \item{`version`}{the version of the whole file, for `expected` of [rho_write()] and [rho_edit()]}
 #'   \item{`path`}{the path below its root, escaped}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
+#' It is no string: `x@text` or `rho_unwrap(x)` is, for `strsplit()`, `cat()` or
+#' `read.csv(text = )`.
 #' @section Errors:
 #' Mistakes such as two paths or `NA` are conditions, see [rhocap_conditions]. A path, text or
 #' command that is not valid text in its declared encoding is no mistake of the program: it gives
@@ -40,6 +48,7 @@ NULL
 #' capability <- rho_host_capability(read = project, cwd = project)
 #' rho_read(capability, "a.txt")
 #' rho_read(capability, "a.txt", lines = c(2, Inf))@text
+#' rho_unwrap(rho_read(capability, "a.txt", limit = Inf))
 #' rho_read(capability, "../outside.txt")
 #' @export
 rho_read <- function(capability, path, lines = NULL, limit = NULL) {
@@ -94,36 +103,43 @@ check_lines <- function(lines) {
   ends
 }
 
+# Whether a text is all of its file.
+is_whole <- function(x) !x@truncated && x@bytes >= x@total_bytes
+
 S7::method(format, RhoText) <- function(x, ...) {
-  what <- if (x@truncated || x@bytes < x@total_bytes) {
-    sprintf(
-      "%s of %s, from line %s",
-      bytes_words(x@bytes),
-      bytes_words(x@total_bytes),
-      format(x@first_line, scientific = FALSE)
-    )
+  size <- bytes_words(x@bytes)
+  what <- if (is_whole(x)) {
+    sprintf("%s, %s", size, count_words(x@lines, "line"))
   } else {
-    sprintf(
-      "%s, %s %s",
-      bytes_words(x@bytes),
-      format(x@lines, scientific = FALSE),
-      if (x@lines == 1) "line" else "lines"
-    )
+    sprintf("%s of %s, from line %s", size, bytes_words(x@total_bytes), digits(x@first_line))
   }
   first <- first_lines(x@text, 10L)
+  rest <- attr(first, "cut")
   c(
-    sprintf("<RhoText> %s (%s)", shown_again(x@path), what),
-    if (length(first) > 0L) paste0("  ", first)
+    sprintf("<RhoText> %s (%s%s)", shown_again(x@path), what, if (x@truncated) ", cut" else ""),
+    if (length(first) > 0L) paste0("  ", first),
+    if (rest) "# This is the start; rho_unwrap() gives the text.",
+    if (x@truncated) {
+      sprintf("# Cut at %s: rho_read(limit = Inf) reads on to the end.", size)
+    }
   )
 }
 
-# The first lines of a text as they may be shown, without splitting all of a long one.
+# The first lines of a text as they may be shown, without splitting all of a long one. What is left
+# out, of a line or at the end, has dots.
 first_lines <- function(text, count) {
-  head <- substr(text, 1L, 100L * count)
+  width <- 100L
+  head <- substr(text, 1L, (width + 1L) * count)
   lines <- strsplit(head, "\n", fixed = TRUE)[[1L]]
   more <- length(lines) > count || nchar(head) < nchar(text)
-  lines <- shown(substr(lines[seq_len(min(count, length(lines)))], 1L, 100L))
-  c(lines, if (more) "...")
+  lines <- lines[seq_len(min(count, length(lines)))]
+  long <- nchar(lines) > width
+  lines <- paste0(shown(substr(lines, 1L, width)), ifelse(long, "...", ""), recycle0 = TRUE)
+  structure(c(lines, if (more) "..."), cut = more || any(long))
+}
+
+count_words <- function(count, what) {
+  sprintf("%s %s%s", digits(count), what, if (count == 1) "" else "s")
 }
 
 # Paths in results are escaped by the core already.

@@ -21,7 +21,8 @@ NULL
 #'   a data frame, oldest first, one row a receipt, with the columns `seq`, `time` (POSIXct, UTC),
 #'   `tool`, `principal`, `decision`, `outcome`, `code`, `path` (as asked for, escaped), `resolved`
 #'   (below its root, escaped), `stage`, `effect`, `rule`, `enforced_by`, `bytes`, `duration_us`
-#'   (microseconds), `capability` (digest), `message`, `id`, `json`.
+#'   (microseconds), `capability` (digest), `message`, `id`, `json`. `print(x, n = 20)` shows the
+#'   newest 20 rows and the columns that say most.
 #' @family evidence
 #' @examples
 #' project <- tempfile("project")
@@ -83,18 +84,25 @@ rho_receipts <- function(n = Inf) {
   frame
 }
 
-# The whole table is too wide to read; a choice of columns is printed as it is.
+# The whole table is too wide to read, and a session's too long: the newest rows, of the columns that
+# say most. A choice of columns is printed as it is.
 #' @export
-print.rho_receipts <- function(x, ...) {
+print.rho_receipts <- function(x, ..., n = 20) {
+  n <- check_number(n, "n", infinite = TRUE)
   wide <- c("id", "json", "message", "capability", "seq", "stage", "enforced_by", "bytes")
   plain <- x
   class(plain) <- setdiff(class(x), "rho_receipts")
   if (all(wide %in% names(x))) {
     plain <- plain[setdiff(names(x), c(wide, "resolved", "duration_us"))]
-    print(plain, ...)
-    cat(sprintf("# also: %s\n", paste(setdiff(names(x), names(plain)), collapse = ", ")))
-  } else {
-    print(plain, ...)
+  }
+  size <- nrow(plain)
+  if (size > n) {
+    cat(sprintf("# %s before these; print(x, n = Inf) shows all\n", count_words(size - n, "receipt")))
+  }
+  print(utils::tail(plain, min(n, size)), ...)
+  also <- setdiff(names(x), names(plain))
+  if (length(also) > 0L) {
+    cat(sprintf("# also: %s\n", paste(also, collapse = ", ")))
   }
   invisible(x)
 }
@@ -215,7 +223,7 @@ plain <- function(value) {
 S7::method(format, RhoReceipt) <- function(x, ...) {
   facts <- receipt_facts(x)
   what <- switch(facts$decision,
-    allowed = if (identical(facts$outcome, "ok")) "allowed, done" else "allowed, failed",
+    allowed = if (identical(facts$outcome, "ok")) "allowed, worked" else "allowed, failed",
     denied = "denied",
     "not decided"
   )
@@ -230,7 +238,7 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
     if (!is.null(facts$rule)) paste("  rule:", facts$rule),
     if (length(resolved) > 0L) paste("  resolved:", fact_inline(resolved)),
     if (length(facts$resolved_to) > 0L) paste("  to:", fact_inline(facts$resolved_to)),
-    if (!is.null(facts$effect)) paste("  effect:", facts$effect),
+    if (!is.null(facts$effect)) paste("  effect on files:", facts$effect),
     paste("  enforced by:", fact_inline(enforced)),
     sprintf("  capability: %s", facts$capability)
   )

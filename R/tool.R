@@ -9,13 +9,17 @@ NULL
 #' @description Each function gives a verb as a tool: name, label, description, parameters (a JSON
 #' Schema) and `execute()`. Where the package rho.ai is installed, it is a `rho.ai::ToolSpec` that
 #' `rho_agent(tools = )` takes as it is; otherwise it is a `RhoTool` with the same fields.
-#' `rho_capability_tools()` gives those that the capability allows.
+#' `rho_capability_tools()` gives those that the capability allows, without `bash`, which could only
+#' answer `NotAvailable` in this version.
 #'
 #' `read`, `write` and `bash` have the names, labels, required parameters and result texts of Rho's
 #' own coding tools, with these differences: `write` adds no newline; `read` keeps the last one, and
 #' gives at most 50 KiB at a time with a note that says how to read on (`first_line`, and
 #' `first_byte` inside a line that is longer). The other tools are rhocap's own. `list` gives at
 #' most 50 KiB too, and goes on with `first_entry`. Paths are told on one line, escaped.
+#'
+#' A tool does what its verb does, but for one thing: `write` makes missing directories, as Rho's
+#' does, where [rho_write()] needs `create_parents = TRUE`.
 #'
 #' With the package rho.coding attached, its unrestricted functions have the names of ours: write
 #' `rhocap::rho_tool_bash()`.
@@ -281,7 +285,7 @@ rho_capability_tools <- function(capability) {
         rho_tool_remove(capability)
       )
     },
-    if (!identical(facts$process, "none")) list(rho_tool_bash(capability))
+    if (facts$process %in% running_processes) list(rho_tool_bash(capability))
   )
   tools <- as.list(tools)
   stats::setNames(tools, vapply(tools, function(tool) tool@name, ""))

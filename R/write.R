@@ -12,11 +12,15 @@ NULL
 #' @inheritParams rho_read
 #' @param text One string, or a raw vector for bytes that are not text.
 #' @param append Whether to add to the end instead of replacing.
-#' @param create_parents Whether missing directories of `path` are made.
+#' @param create_parents Whether missing directories of `path` are made. Without it the outcome is
+#'   [RhoFailed] with the code `NotFound`.
 #' @param expected What the file must be, so that a change by somebody else is not overwritten: a
 #'   `version` (of [RhoText], [RhoWritten] or [RhoEdited]) or such a value itself; `"absent"` for a
 #'   file that must not exist yet; `NULL` for no condition. Otherwise the outcome is [RhoFailed]
-#'   with the code `LostUpdate` or `AlreadyExists`.
+#'   with the code `LostUpdate` or `AlreadyExists`. A [RhoText] that is only a part of the file (cut
+#'   at `limit`, or some of its `lines`) is an error of class `rhocap_error_value`, because the rest
+#'   would be lost; give its `version` where you mean that. Appending, and [rho_edit()], keep the
+#'   rest and take it.
 #' @return [RhoDenied], [RhoFailed], or a value of class `RhoWritten` with the properties
 #' \describe{
 #'   \item{`path`}{the path below its root, escaped}
@@ -53,7 +57,7 @@ rho_write <- function(
     check_content(text, "text"),
     check_flag(append, "append"),
     check_flag(create_parents, "create_parents"),
-    check_expected(expected)
+    if (isTRUE(append)) check_expected(expected) else check_expected_whole(expected)
   ))
 }
 
@@ -74,13 +78,14 @@ RhoWritten <- rho_class(
 )
 
 check_content <- function(x, arg) {
+  wanted <- "one string; join lines with paste(lines, collapse = \"\\n\")"
   if (missing(x)) {
-    abort_missing(arg)
+    abort_missing(arg, wanted)
   }
   if (is.raw(x)) {
     return(x)
   }
-  check_string(x, arg, "one string; join lines with paste(lines, collapse = \"\\n\")")
+  check_string(x, arg, wanted)
 }
 
 check_expected <- function(expected) {
@@ -93,6 +98,26 @@ check_expected <- function(expected) {
   }
   wanted <- "a version, a value that has one, or \"absent\""
   check_string(expected, "expected", wanted, empty = FALSE)
+}
+
+# Who read a part of a file and writes it back loses the rest.
+check_expected_whole <- function(expected) {
+  if (S7::S7_inherits(expected, RhoText) && !is_whole(expected)) {
+    abort(
+      "value",
+      sprintf(
+        paste(
+          "`expected` is only a part of the file (%s of %s), and writing replaces all of it.",
+          "Read all with rho_read(limit = Inf), or change a part with rho_edit().",
+          "To replace the file on purpose give expected = x@version."
+        ),
+        bytes_words(expected@bytes),
+        bytes_words(expected@total_bytes)
+      ),
+      argument = "expected"
+    )
+  }
+  check_expected(expected)
 }
 
 S7::method(format, RhoWritten) <- function(x, ...) {

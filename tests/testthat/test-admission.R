@@ -44,6 +44,15 @@ test_that("refusals are those of the verbs", {
   expect_outcome(rho_admit(readable, "f", "list"), RhoFailed, "NotADirectory")
 })
 
+test_that("a refused admission is no admission", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  cnd <- tryCatch(rho_list(capability, rho_admit(capability, "nope", "list")), error = identity)
+  expect_s3_class(cnd, "rhocap_error_type")
+  expect_match(conditionMessage(cnd), "`path` is a refusal (NotFound)", fixed = TRUE)
+  expect_match(conditionMessage(cnd), "rho_is_ok()", fixed = TRUE)
+})
+
 test_that("a handle of another process is dead", {
   tree <- new_tree()
   capability <- tree_capability(tree)
@@ -56,5 +65,9 @@ test_that("a handle of another process is dead", {
   expect_error(rho_read(capability, forged), class = "rhocap_error_type")
   expect_error(rho_admit(capability, admitted), class = "rhocap_error_type")
   expect_outcome(rho_read(capability, admitted), RhoText)
-  expect_match(format(rho_admit(capability, "f"))[[1]], "<RhoAdmitted> f, to read")
+  admitted <- rho_admit(capability, "f")
+  expect_match(format(admitted)[[1]], "<RhoAdmitted> f, to read")
+  expect_match(format(loaded)[[1]], "no longer usable")
+  rho_read(capability, admitted)
+  expect_match(format(admitted)[[2]], "used")
 })

@@ -32,6 +32,59 @@ test_that("print tells every fact", {
   utils::capture.output(expect_invisible(print(capability)))
 })
 
+test_that("print names the defaults, and shows what differs from them in full", {
+  tree <- new_tree()
+  shown <- function(..., all = FALSE) {
+    capability <- tree_capability(tree, ...)
+    gsub("\\s+", " ", paste(format(capability, all = all), collapse = " "))
+  }
+  deny <- sprintf("the %d defaults of rho_deny_defaults()", length(rho_deny_defaults()))
+  protect <- sprintf("the %d defaults of rho_protect_defaults()", length(rho_protect_defaults()))
+  expect_match(shown(), paste("Deny:", deny, "Protect:", protect, "Environment"), fixed = TRUE)
+  expect_no_match(shown(), ".gnupg/", fixed = TRUE)
+  expect_match(shown(), "print(x, all = TRUE)", fixed = TRUE)
+  for (pattern in c(rho_deny_defaults(), rho_protect_defaults())) {
+    expect_match(shown(all = TRUE), pattern, fixed = TRUE)
+  }
+  expect_no_match(shown(all = TRUE), "defaults of", fixed = TRUE)
+  expect_no_match(shown(all = TRUE), "all = TRUE", fixed = TRUE)
+  more <- shown(deny = c("first/", rho_deny_defaults(), "!id_rsa"))
+  expect_match(more, sprintf("Deny: first/, %s, !id_rsa Protect", deny), fixed = TRUE)
+  replaced <- shown(deny = "data/", protect = character())
+  expect_match(replaced, "Deny: data/ (the defaults are replaced)", fixed = TRUE)
+  expect_match(replaced, "Protect: nothing (the defaults are replaced)", fixed = TRUE)
+  fewer <- shown(deny = rho_deny_defaults()[-1])
+  expect_match(fewer, ".gnupg/", fixed = TRUE)
+  expect_match(fewer, "(the defaults are replaced)", fixed = TRUE)
+  narrowed <- rho_narrow(tree_capability(tree), deny = c("a/", "b/"))
+  expect_match(paste(format(narrowed), collapse = " "), paste0(deny, ", [added: a/, b/]"), fixed = TRUE)
+  expect_output(print(narrowed, all = TRUE), ".gnupg/", fixed = TRUE)
+  expect_error(format(narrowed, all = NA), class = "rhocap_error_type")
+})
+
+test_that("a long list of libraries is told by what most of them lie below", {
+  cache <- sprintf("/home/me/cache/p%02d/1.0/p%02d", 1:30, 1:30)
+  paths <- c("/lib/project", cache, "/usr/lib/R")
+  short <- directory_words(paths, all = FALSE)
+  expect_identical(
+    short,
+    c("/lib/project", "/usr/lib/R", cache[[1]], "and 29 more below /home/me/cache")
+  )
+  expect_identical(directory_words(paths, all = TRUE), paths)
+  expect_identical(directory_words(paths[1:10], all = FALSE), paths[1:10])
+  apart <- sprintf("/d%02d/x", 1:30)
+  expect_identical(directory_words(apart, all = FALSE), c(apart[1:3], "and 27 more"))
+  expect_identical(directory_words(character(), all = FALSE), character())
+  libraries <- replicate(12, {
+    path <- tempfile("library")
+    dir.create(path)
+    path
+  })
+  environment <- rho_environment_r(libraries)
+  expect_match(format(rho_environment(environment)), "and [0-9]+ more below", all = FALSE)
+  expect_length(format(environment, all = TRUE), 14)
+})
+
 test_that("patterns are printed so that they cannot mislead", {
   tree <- new_tree()
   capability <- tree_capability(tree, deny = "a\u202eb", protect = "c\u202ed")
@@ -382,6 +435,10 @@ test_that("the working directory, environment and options do not matter later", 
 })
 
 test_that("the carve-out defaults are what the documentation says", {
-  expect_true(all(c(".Renviron", ".env", ".netrc", ".ssh/", "id_rsa") %in% rho_deny_defaults()))
+  denied <- c(
+    ".Renviron", ".env", ".netrc", ".npmrc", ".httr-oauth", ".Rhistory", ".ssh/", ".aws/", "id_rsa",
+    "key.pem", "*.key", "credentials.json"
+  )
+  expect_true(all(denied %in% rho_deny_defaults()))
   expect_true(".Rprofile" %in% rho_protect_defaults())
 })

@@ -24,6 +24,20 @@ test_that("another count changes nothing", {
   expect_identical(rho_read(capability, "text")@text, "c b c")
 })
 
+test_that("a text that does not occur is to be read again, and copied with its line endings", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "unix"), "a\nb\n")
+  put(file.path(tree$root, "dos"), "a\r\nb\r\n")
+  told <- function(...) rho_edit(capability, ...)@message
+  expect_match(told("unix", "a  b", "c"), "Read the file again and copy the text exactly")
+  expect_match(told("dos", "a\nb", "c"), "CRLF (\\r\\n), those of the text in LF", fixed = TRUE)
+  expect_match(told("dos", "ab", "c"), "Read the file again")
+  put(file.path(tree$root, "twice"), "a a")
+  expect_match(told("twice", "a", "b"), "occurs 2 times, not once. Give more of its surroundings")
+  expect_match(told("twice", "a", "b", count = 3), "2 times, not 3 times. Give the right count")
+})
+
 test_that("the old text is no pattern", {
   tree <- new_tree()
   capability <- tree_capability(tree)

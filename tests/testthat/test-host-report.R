@@ -3,7 +3,7 @@ test_that("the host report tells in plain words", {
   expect_true(S7::S7_inherits(report, RhoHostReport))
   expect_type(report@facts, "list")
   expect_output(print(report), "openat2: (yes|no)")
-  expect_output(print(report), "not yet: confined, mirai")
+  expect_output(print(report), "not yet: unrestricted, confined, mirai")
 })
 
 test_that("nested facts are indented", {

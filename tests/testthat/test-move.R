@@ -15,6 +15,31 @@ test_that("moving renames, and replaces only when asked to", {
   expect_outcome(rho_move(capability, "nope", "x"), RhoFailed, "NotFound")
 })
 
+test_that("a refusal names the path at fault, and says what would be right", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "g"), "G")
+  cases <- list(
+    list("f", "g", "\"g\": The destination exists already.*overwrite = TRUE"),
+    list("f", "a", "\"a\": The destination is a directory. Give the whole new path"),
+    list("f", "a/", "\"a/\": A file cannot get a path that ends in a slash"),
+    list("f", "nope/x", "\"nope/x\""),
+    list("f", ".git/hooks", "\".git/hooks\""),
+    list("f", "../x", "\"../x\""),
+    list("a", "a/b/new", "\"a/b/new\": A directory cannot be moved into itself"),
+    list("nope", "x", "\"nope\"")
+  )
+  for (case in cases) {
+    refused <- rho_move(capability, case[[1]], case[[2]])
+    expect_outcome(refused, RhoRefusal)
+    expect_match(refused@message, paste0("^", case[[3]]))
+    expect_identical(refused@receipt@request$path, case[[1]])
+  }
+  dir.create(file.path(tree$root, "empty"))
+  over <- rho_move(capability, "f", "empty", overwrite = TRUE)
+  expect_match(over@message, "^\"empty\"")
+})
+
 test_that("neither side leaves the roots, and a link is moved itself", {
   tree <- new_tree()
   file.symlink(file.path(tree$outside, "secret"), file.path(tree$root, "out"))

@@ -44,6 +44,13 @@ test_that("a refusal names what was asked for, not what lies outside", {
   expect_no_match(denied@message, tree$base, fixed = TRUE)
   shown <- paste(format(denied), collapse = "\n")
   expect_match(shown, "<RhoDenied> Escape: \"link\"", fixed = TRUE)
+  # What to do next, in words that a model knows.
+  expect_match(denied@message, "below the working directory")
+  elsewhere <- rho_read(capability, "/etc/passwd")
+  expect_match(elsewhere@message, "in no allowed directory. Give a path below the working directory")
+  # Where the working directory grants nothing, that would not help.
+  tree_elsewhere <- rho_host_capability(read = tree$root, cwd = tree$outside)
+  expect_no_match(rho_read(tree_elsewhere, "/etc/passwd")@message, "working directory")
 })
 
 test_that("the set of codes is closed", {

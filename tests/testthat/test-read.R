@@ -81,9 +81,40 @@ test_that("print shows the start, escaped", {
   shown <- format(rho_read(capability, "text"))
   expect_identical(shown[[2]], "  a\\u{1b}[31mb")
   put(file.path(tree$root, "many"), paste(seq_len(100), collapse = "\n"))
-  expect_length(format(rho_read(capability, "many")), 12)
+  shown <- format(rho_read(capability, "many"))
+  expect_length(shown, 13)
+  expect_match(shown[[13]], "rho_unwrap() gives the text", fixed = TRUE)
+  put(file.path(tree$root, "wide"), strrep("x", 101))
+  expect_identical(format(rho_read(capability, "wide"))[[2]], paste0("  ", strrep("x", 100), "..."))
   expect_match(
     format(rho_read(capability, "many", lines = c(3, 4)))[[1]],
     "4 bytes of 291 bytes, from line 3"
   )
+})
+
+test_that("a text that is cut says so, and how to read all", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  put(file.path(tree$root, "long"), strrep("0123456789abcde\n", 5000))
+  cut <- rho_read(capability, "long")
+  shown <- format(cut)
+  expect_match(shown[[1]], "50 KiB of 78.1 KiB, from line 1, cut", fixed = TRUE)
+  expect_match(shown[[length(shown)]], "Cut at 50 KiB: rho_read(limit = Inf)", fixed = TRUE)
+  cnd <- tryCatch(rho_unwrap(cut), warning = identity)
+  classes <- c("rhocap_warning_truncated", "rhocap_warning", "warning", "condition")
+  expect_s3_class(cnd, classes, exact = TRUE)
+  expect_match(conditionMessage(cnd), "limit = Inf", fixed = TRUE)
+  expect_null(conditionCall(cnd))
+  expect_identical(cnd$outcome, cut)
+  expect_identical(suppressWarnings(rho_unwrap(cut)), cut@text)
+  # Some lines are what was asked for.
+  expect_silent(rho_unwrap(rho_read(capability, "long", lines = 1:2)))
+  expect_silent(rho_unwrap(rho_read(capability, "long", limit = Inf)))
+})
+
+test_that("a directory is said to be one", {
+  tree <- new_tree()
+  denied <- rho_read(tree_capability(tree), "a")
+  expect_outcome(denied, RhoDenied, "NotRegular")
+  expect_match(denied@message, "rho_list()", fixed = TRUE)
 })

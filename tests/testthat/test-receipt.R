@@ -93,6 +93,24 @@ test_that("rho_receipts is a data frame of what was asked and decided", {
   expect_output(print(last[, c("tool", "id")]), last$id[[1]])
 })
 
+test_that("print shows the newest receipts and how many there are more", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  for (index in 1:25) {
+    rho_read(capability, paste0("file-", index))
+  }
+  receipts <- rho_receipts(n = 25)
+  lines <- utils::capture.output(print(receipts[, c("tool", "path")]))
+  expect_identical(lines[[1]], "# 5 receipts before these; print(x, n = Inf) shows all")
+  expect_length(lines, 22)
+  expect_match(lines[[22]], "file-25")
+  expect_length(utils::capture.output(print(receipts[, c("tool", "path")], n = Inf)), 26)
+  expect_error(print(receipts, n = -1), class = "rhocap_error_value")
+  # It stays a data frame.
+  expect_s3_class(receipts[1:3, ], "data.frame")
+  expect_identical(nrow(utils::head(receipts, 3)), 3L)
+})
+
 test_that("more receipts than a slice are in order", {
   needs("callr")
   seq <- in_child(function() {

@@ -16,7 +16,7 @@ test_that("what must not go stays", {
   before <- snapshot_tree(tree$base)
   cases <- list(
     list("a", "NotEmpty"),
-    list(".", "InvalidPath"),
+    list(".", "RootItself"),
     list("", "InvalidPath"),
     list("a/..", "InvalidPath"),
     list("..", "InvalidPath"),

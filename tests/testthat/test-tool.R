@@ -28,7 +28,8 @@ test_that("the tools are those that the capability allows", {
       process = rho_process_unrestricted(),
       network = rho_network_host()
     ),
-    c(file_tools, "bash")
+    # A tool that could only answer NotAvailable is none.
+    file_tools
   )
 })
 
@@ -129,6 +130,9 @@ test_that("a refusal is an error result with reason, code and receipt", {
     expect_plain(result@details)
     expect_no_match(text_of(result), tree$base, fixed = TRUE)
   }
+  # Print marks a line that it cuts, so that the model's text is not taken for cut.
+  long <- RhoToolErrorResult(content = list(RhoToolText(strrep("x", 200))))
+  expect_identical(format(long)[[2]], paste0("  ", strrep("x", 100), "..."))
 })
 
 test_that("arguments that do not fit are refused with a receipt", {

@@ -26,7 +26,11 @@ test_that("append, parents and created are told", {
   expect_false(appended@created)
   expect_identical(appended@bytes, 2)
   expect_identical(rho_read(capability, "new")@text, "ab")
-  expect_outcome(rho_write(capability, "x/y/z", "a"), RhoFailed, "NotFound")
+  missing <- rho_write(capability, "x/y/z", "a")
+  expect_outcome(missing, RhoFailed, "NotFound")
+  expect_match(missing@message, "create_parents = TRUE", fixed = TRUE)
+  climbing <- rho_write(capability, "x/../../y", "a")
+  expect_no_match(climbing@message, "create_parents", fixed = TRUE)
   expect_false(file.exists(file.path(tree$root, "x")))
   expect_outcome(rho_write(capability, "x/y/z", "a", create_parents = TRUE), RhoWritten)
   expect_identical(rho_read(capability, "x/y/z")@text, "a")
@@ -60,13 +64,43 @@ test_that("expected guards against a change by somebody else", {
   expect_outcome(rho_write(capability, "gone", "x", expected = read), RhoFailed, "LostUpdate")
   expect_error(rho_write(capability, "f", "x", expected = 1), class = "rhocap_error_type")
   # What no file can have is a mistake, not a change by somebody else.
-  for (expected in c("Absent", "ABC", toupper(read@version), substr(read@version, 2, 32))) {
+  for (expected in c("Absent", "abc", "ABC", toupper(read@version), substr(read@version, 2, 32))) {
     expect_error(rho_write(capability, "f", "x", expected = expected), class = "rhocap_error_value")
     expect_error(
       rho_edit(capability, "f", "t", "x", expected = expected),
       class = "rhocap_error_value"
     )
   }
+})
+
+test_that("a part of a file does not stand for the whole as what is expected", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  path <- file.path(tree$root, "big")
+  text <- strrep("0123456789abcde\n", 5000)
+  put(path, text)
+  parts <- list(
+    rho_read(capability, "big"),
+    rho_read(capability, "big", limit = 10),
+    rho_read(capability, "big", lines = 2:3),
+    rho_read(capability, "big", lines = c(2, Inf), limit = Inf)
+  )
+  for (part in parts) {
+    cnd <- tryCatch(rho_write(capability, "big", "x", expected = part), error = identity)
+    expect_s3_class(cnd, "rhocap_error_value")
+    expect_match(conditionMessage(cnd), "limit = Inf", fixed = TRUE)
+    expect_match(conditionMessage(cnd), "expected = x@version", fixed = TRUE)
+    expect_identical(file.size(path), as.double(nchar(text)))
+  }
+  # What keeps the rest of the file takes a part, and so does who means it.
+  appended <- rho_write(capability, "big", "y\n", append = TRUE, expected = parts[[1]])
+  expect_identical(appended@bytes, nchar(text) + 2)
+  lines <- rho_read(capability, "big", lines = c(5001, Inf))
+  edited <- rho_edit(capability, "big", "y\n", "z\n", expected = lines)
+  expect_outcome(edited, RhoEdited)
+  expect_outcome(rho_write(capability, "big", "x", expected = edited@version), RhoWritten)
+  whole <- rho_read(capability, "big", lines = c(1, Inf))
+  expect_outcome(rho_write(capability, "big", "y", expected = whole), RhoWritten)
 })
 
 test_that("a symbolic link inside is written through and stays a link", {
