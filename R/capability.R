@@ -24,8 +24,8 @@ NULL
 #' created later. `deny`: neither readable nor writable. `protect`: not writable. What is given
 #' replaces the defaults: to add to them write `deny = c(rho_deny_defaults(), "data/private/")`.
 #'
-#' `print()` and `format()` name the function that lists the defaults, and shorten a long list of R's
-#' libraries; with `all = TRUE` they show every pattern and directory.
+#' `print()` and `format()` name the function that lists the defaults, and shorten a long list of
+#' R's libraries; with `all = TRUE` they show every pattern and directory.
 #'
 #' @param read Directories whose files may be read. A character vector; `character()` allows none.
 #' @param write Directories whose files may be read and written. A character vector.
@@ -212,11 +212,11 @@ no_carve_outs <- function(arg) {
 #' The default carve-outs
 #'
 #' Patterns in gitignore syntax: a slash inside anchors a pattern at the root, a slash at the end
-#' means a directory. `rho_deny_defaults()`: the usual names of files that hold credentials; a key in
-#' a file of another name is not covered. `rho_protect_defaults()`: files that run later, outside the
-#' capability. They are on by default, and replaced by what is given instead; to add to them write
-#' `deny = c(rho_deny_defaults(), "data/private/")`. Print names them by these functions, and shows
-#' in full what differs from them.
+#' means a directory. `rho_deny_defaults()`: the usual names of files that hold credentials; a key
+#' in a file of another name is not covered. `rho_protect_defaults()`: files that run later, outside
+#' the capability. They are on by default, and replaced by what is given instead; to add to them
+#' write `deny = c(rho_deny_defaults(), "data/private/")`. Print names them by these functions, and
+#' shows in full what differs from them.
 #'
 #' @return A character vector.
 #' @family capability

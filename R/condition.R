@@ -32,14 +32,17 @@
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
-#' | `rhocap_error_memory` | there is no memory for an argument, or for the result of a call that is done |
+#' | `rhocap_error_memory` | no memory for an argument, or for the result of a call that is done |
 #' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
 #' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |
 #'
 #' [rho_unwrap()] turns an outcome into a condition: `rhocap_error_<code>` (the code in snake case,
 #' such as `rhocap_error_not_found`), then `rhocap_error_denied` or `rhocap_error_failed`, then
-#' `rhocap_error`. The value is in its field `outcome`. Of a text that was cut at a limit it gives what
-#' there is, with a warning of class `rhocap_warning_truncated`, `rhocap_warning`, `warning`.
+#' `rhocap_error`. The value is in its field `outcome`. Of a text that was cut at a limit it gives
+#' what there is, with a warning of class `rhocap_warning_truncated`, `rhocap_warning`, `warning`.
+#'
+#' `library()` warns with the class `rhocap_warning_masked` where another package's tools, which are
+#' not restricted, have the names of ours.
 #'
 #' @name rhocap_conditions
 #' @family conditions

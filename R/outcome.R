@@ -31,8 +31,8 @@ NULL
 #'   data frame of [RhoListing], the new version of [RhoWritten] and [RhoEdited], the path of
 #'   [RhoMoved] and [RhoRemoved], [RhoAdmitted] itself.
 #' @section Errors and warnings:
-#' `rho_unwrap()` of a [RhoText] that was cut at a limit gives what there is, with a warning of class
-#' `rhocap_warning_truncated`: `rho_read(limit = Inf)` reads all.
+#' `rho_unwrap()` of a [RhoText] that was cut at a limit gives what there is, with a warning of
+#' class `rhocap_warning_truncated`: `rho_read(limit = Inf)` reads all.
 #'
 #' `rho_unwrap()` of a denial or failure signals a condition of class `rhocap_error_<code>` (snake
 #' case), `rhocap_error_denied` or `rhocap_error_failed`, `rhocap_error`; its field `outcome` is the

@@ -8,12 +8,12 @@ NULL
 #' Reads a file that the capability allows, byte for byte: no line ending is added or dropped. The
 #' size is checked before memory is taken.
 #'
-#' **Only the first 50 KiB are given unless you say more**: a longer file gives a text whose property
-#' `truncated` is `TRUE`, and [rho_unwrap()] of it warns. `limit = Inf` reads all.
+#' **Only the first 50 KiB are given unless you say more**: a longer file gives a text whose
+#' property `truncated` is `TRUE`, and [rho_unwrap()] of it warns. `limit = Inf` reads all.
 #'
 #' A file that is not valid UTF-8, or holds a NUL byte, gives [RhoFailed] with the code `NotText`:
-#' there is no way to read binary files (`.rds`, `.xlsx`, images) or text in latin1 with rhocap. What
-#' an agent should see of them, write as UTF-8 text with R's own functions first.
+#' there is no way to read binary files (`.rds`, `.xlsx`, images) or text in latin1 with rhocap.
+#' What an agent should see of them, write as UTF-8 text with R's own functions first.
 #'
 #' @param capability A capability, from [rho_host_capability()].
 #' @param path One path: a string, a raw vector for a name that is not UTF-8, or a [RhoAdmitted]
@@ -30,7 +30,8 @@ NULL
 #'   \item{`total_bytes`, `total_lines`}{of the file}
 #'   \item{`first_line`}{the number of the first line in `text`}
 #'   \item{`truncated`}{whether text was left out because of `limit`}
-#'   \item{`version`}{the version of the whole file, for `expected` of [rho_write()] and [rho_edit()]}
+#'   \item{`version`}{the version of the whole file, for `expected` of [rho_write()] and
+#'     [rho_edit()]}
 #'   \item{`path`}{the path below its root, escaped}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }

@@ -84,8 +84,8 @@ rho_receipts <- function(n = Inf) {
   frame
 }
 
-# The whole table is too wide to read, and a session's too long: the newest rows, of the columns that
-# say most. A choice of columns is printed as it is.
+# The whole table is too wide to read, and a session's too long: the newest rows, of the columns
+# that say most. A choice of columns is printed as it is.
 #' @export
 print.rho_receipts <- function(x, ..., n = 20) {
   n <- check_number(n, "n", infinite = TRUE)
@@ -97,7 +97,8 @@ print.rho_receipts <- function(x, ..., n = 20) {
   }
   size <- nrow(plain)
   if (size > n) {
-    cat(sprintf("# %s before these; print(x, n = Inf) shows all\n", count_words(size - n, "receipt")))
+    more <- count_words(size - n, "receipt")
+    cat(sprintf("# %s before these; print(x, n = Inf) shows all\n", more))
   }
   print(utils::tail(plain, min(n, size)), ...)
   also <- setdiff(names(x), names(plain))

@@ -8,8 +8,8 @@
 #'
 #' @section Where to find what:
 #' 1. **Make a capability.** [rho_project_capability()] for one project directory,
-#'    [rho_host_capability()] for more control, [rho_narrow()] for less of one that there is. What it
-#'    is made of: [rho_deny_defaults()], [rho_environment()], [rho_process_none()],
+#'    [rho_host_capability()] for more control, [rho_narrow()] for less of one that there is. What
+#'    it is made of: [rho_deny_defaults()], [rho_environment()], [rho_process_none()],
 #'    [rho_network_none()], [rho_placement_local()], [rho_limits()]. What this machine can enforce:
 #'    [rho_host_report()].
 #' 2. **Use it.** [rho_read()], [rho_write()], [rho_edit()], [rho_list()], [rho_move()],

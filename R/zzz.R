@@ -45,20 +45,17 @@ warn_masked <- function(package, what) {
   if (length(names) == 0L) {
     return(invisible())
   }
-  warning(structure(
-    class = c("rhocap_warning_masked", "warning", "condition"),
-    list(
-      message = sprintf(
-        "%s of %s %s. Write rhocap::%s() for the restricted one.",
-        paste0(names, "()", collapse = ", "),
-        package,
-        what,
-        names[[1L]]
-      ),
-      call = NULL,
-      functions = names
-    )
-  ))
+  warn(
+    "masked",
+    sprintf(
+      "%s of %s %s. Write rhocap::%s() for the restricted one.",
+      paste0(names, "()", collapse = ", "),
+      package,
+      what,
+      names[[1L]]
+    ),
+    functions = names
+  )
 }
 
 # S7 leaves a copy of each generic of another package that has a method here. With one of print() in

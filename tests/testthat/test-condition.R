@@ -39,17 +39,17 @@ test_that("NULL and unknown arguments are answered with what is right for the ar
   tree <- new_tree()
   capability <- tree_capability(tree)
   cases <- list(
-    list(quote(tree_capability(tree, deny = NULL)), "no carve-outs.*rho_deny_defaults.. leave it out"),
+    list(quote(tree_capability(tree, deny = NULL)), "carve-outs.*rho_deny_defaults.. leave it out"),
     list(quote(tree_capability(tree, protect = NULL)), "for rho_protect_defaults.. leave it out"),
     list(quote(rho_host_capability(read = NULL, cwd = "/")), "To allow nothing"),
     list(quote(rho_narrow(capability, write = NULL)), "To keep none.*to keep all leave it out"),
     list(quote(rho_narrow(capability, deny = NULL)), "To add none leave it out"),
     list(quote(rho_environment(hooks = NULL)), "For none write"),
     list(quote(rho_host_capability(read = tree$root)), "`cwd` was not given.*where relative paths"),
-    list(quote(rho_narrow(capability, "R")), "give it by its name. There are: capability, read, wr"),
+    list(quote(rho_narrow(capability, "R")), "by its name. There are: capability, read"),
     list(quote(rho_narrow(capability, raed = "R")), "no argument `raed` here. There are: capab"),
     list(quote(rho_limits(nproc = 2)), "no argument `nproc` here. There are: timeout, grace"),
-    list(quote(rho_project_capability(tree$root, "x")), "give it by its name. There are: environment")
+    list(quote(rho_project_capability(tree$root, "x")), "by its name. There are: environment")
   )
   for (case in cases) {
     cnd <- tryCatch(eval(case[[1]]), error = identity)

@@ -47,7 +47,7 @@ test_that("a refusal names what was asked for, not what lies outside", {
   # What to do next, in words that a model knows.
   expect_match(denied@message, "below the working directory")
   elsewhere <- rho_read(capability, "/etc/passwd")
-  expect_match(elsewhere@message, "in no allowed directory. Give a path below the working directory")
+  expect_match(elsewhere@message, "no allowed directory. Give a path below the working directory")
   # Where the working directory grants nothing, that would not help.
   tree_elsewhere <- rho_host_capability(read = tree$root, cwd = tree$outside)
   expect_no_match(rho_read(tree_elsewhere, "/etc/passwd")@message, "working directory")

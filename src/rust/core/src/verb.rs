@@ -407,16 +407,12 @@ impl<'a> Work<'a> {
                 create_parents,
                 expected,
             } => {
-                let parents = match &target {
-                    Target::Path(path) if !create_parents => Some(path.clone()),
-                    _ => None,
-                };
                 let link = matches!(expected, Some(Expected::Absent))
                     .then(|| work.link_at(&target, using))
                     .flatten();
                 work.take(target, Want::Entry { create_parents }, using);
-                if let Some(path) = parents {
-                    work.offer_parents(&path, using);
+                if !create_parents {
+                    work.offer_parents(using);
                 }
                 if link.is_some() {
                     (work.found, work.resolved, work.resolver) = (None, None, link);
@@ -528,11 +524,11 @@ impl<'a> Work<'a> {
     }
 
     /// Says how to go on where nothing but a directory is missing.
-    fn offer_parents(&mut self, path: &[u8], using: Use) {
-        let Some(refused) = self.refused.as_mut() else { return };
+    fn offer_parents(&mut self, using: Use) {
+        let Some(refused) = &mut self.refused else { return };
         let made = Want::Entry { create_parents: true };
-        if refused.refusal.code == Code::NotFound && admit(&self.capability, path, made, using).is_ok() {
-            refused.refusal.message = "Its directory does not exist. create_parents = TRUE makes it.".to_owned();
+        if refused.refusal.code == Code::NotFound && admit(&self.capability, &self.asked, made, using).is_ok() {
+            "Its directory does not exist. create_parents = TRUE makes it.".clone_into(&mut refused.refusal.message);
         }
     }
 
@@ -705,7 +701,10 @@ impl<'a> Work<'a> {
                 moved.map(Value::Moved).map_err(|fault| match fault {
                     Fault::Source(refusal) => refusal,
                     Fault::Destination(refusal) => {
-                        self.shown = self.request["to"].as_str().unwrap_or_default().to_owned();
+                        self.request["to"]
+                            .as_str()
+                            .unwrap_or_default()
+                            .clone_into(&mut self.shown);
                         refusal
                     }
                 })

@@ -245,7 +245,13 @@ mod tests {
     #[test]
     fn a_wrong_count_says_what_to_do() {
         for (before, old, count, found, told) in [
-            ("a a a", "a", 1, 3, "occurs 3 times, not once. Give more of its surroundings, or the right count."),
+            (
+                "a a a",
+                "a",
+                1,
+                3,
+                "occurs 3 times, not once. Give more of its surroundings, or the right count.",
+            ),
             ("a a", "a", 3, 2, "occurs 2 times, not 3 times. Give the right count."),
             ("a\nb\n", "a  b", 1, 0, "Read the file again and copy the text exactly"),
             ("a\r\nb\r\n", "a\nb", 1, 0, "write \\r\\n in the old and the new text"),

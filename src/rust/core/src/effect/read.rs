@@ -192,7 +192,9 @@ fn check_nul(content: &[u8]) -> Result<(), Refusal> {
 
 fn not_text(reason: &str, offset: usize) -> Refusal {
     Refusal::new(Code::NotText)
-        .say(format!("The file is not UTF-8 text: {reason} at byte {offset}. No other files can be read."))
+        .say(format!(
+            "The file is not UTF-8 text: {reason} at byte {offset}. No other files can be read."
+        ))
         .with("reason", reason)
         .with("offset", offset as u64)
 }
