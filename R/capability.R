@@ -63,18 +63,43 @@ rho_host_capability <- function(
   protect = rho_protect_defaults(),
   limits = rho_limits()
 ) {
-  RhoHostCapability(
-    read = read,
-    write = write,
-    cwd = cwd,
-    environment = environment,
-    process = process,
-    network = network,
-    placement = placement,
-    deny = deny,
-    protect = protect,
-    limits = limits
+  check_class(environment, "environment", RhoEnvironment, "rho_environment()")
+  spec <- list(
+    read = check_strings(read, "read", "directories, a character vector", allow_none),
+    write = check_strings(write, "write", "directories, a character vector", allow_none),
+    cwd = check_text(check_string(cwd, "cwd", cwd_wanted), "cwd"),
+    libraries = environment@readable,
+    environment = environment_as_list(environment),
+    process = policy_word(check_process(process)),
+    network = policy_word(check_network(network)),
+    placement = policy_word(check_placement(placement)),
+    compute = if (S7::S7_inherits(placement, RhoPlacementMirai)) placement@compute else "",
+    deny = check_strings(deny, "deny", none = no_carve_outs("deny")),
+    protect = check_strings(protect, "protect", none = no_carve_outs("protect")),
+    limits = limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()")),
+    reserved = reserved_directories()
   )
+  handle <- tryCatch(
+    check_boundary(core_capability_new(spec)),
+    rhocap_error_not_enforceable = function(cnd) {
+      defaults <- formals(rho_host_capability)
+      defaults$cwd <- NULL
+      abort_not_enforceable(
+        cnd,
+        "rho_host_capability",
+        spec[c("read", "write", "cwd")],
+        list(
+          environment = environment,
+          process = process,
+          deny = spec$deny,
+          protect = spec$protect,
+          limits = limits
+        ),
+        defaults = lapply(defaults, eval, topenv())
+      )
+    }
+  )
+  RhoHostCapability(handle = handle)
 }
 
 #' Make a capability for one project directory
@@ -196,7 +221,7 @@ rho_narrow <- function(
     spec$limits <- limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()"))
   }
   handle <- check_boundary(core_capability_narrow(handle, spec))
-  stamp(class_attributes(RhoHostCapability), list(handle = handle))
+  RhoHostCapability(handle = handle)
 }
 
 # What NULL may have meant, in words for check_strings().
@@ -271,62 +296,7 @@ RhoHostCapability <- rho_class(
     deny = fact("deny", S7::class_character, as.character),
     protect = fact("protect", S7::class_character, as.character),
     limits = fact("limits", RhoLimits, function(limits) do.call(RhoLimits, limits[limit_names]))
-  ),
-  constructor = function(
-    read = character(),
-    write = character(),
-    cwd,
-    environment = rho_environment(),
-    process = rho_process_none(),
-    network = rho_network_none(),
-    placement = rho_placement_local(),
-    deny = rho_deny_defaults(),
-    protect = rho_protect_defaults(),
-    limits = rho_limits()
-  ) {
-    check_class(environment, "environment", RhoEnvironment, "rho_environment()")
-    spec <- list(
-      read = check_strings(read, "read", "directories, a character vector", allow_none),
-      write = check_strings(write, "write", "directories, a character vector", allow_none),
-      cwd = check_text(check_string(cwd, "cwd", cwd_wanted), "cwd"),
-      libraries = environment@readable,
-      environment = environment_as_list(environment),
-      process = policy_word(check_process(process)),
-      network = policy_word(check_network(network)),
-      placement = policy_word(check_placement(placement)),
-      compute = if (S7::S7_inherits(placement, RhoPlacementMirai)) placement@compute else "",
-      deny = check_strings(deny, "deny", none = no_carve_outs("deny")),
-      protect = check_strings(protect, "protect", none = no_carve_outs("protect")),
-      limits = limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()")),
-      reserved = reserved_directories()
-    )
-    handle <- tryCatch(
-      check_boundary(core_capability_new(spec)),
-      rhocap_error_not_enforceable = function(cnd) {
-        abort_not_enforceable(
-          cnd,
-          "rho_host_capability",
-          spec[c("read", "write", "cwd")],
-          list(
-            environment = environment,
-            process = process,
-            deny = spec$deny,
-            protect = spec$protect,
-            limits = limits
-          ),
-          defaults = list(
-            read = character(),
-            write = character(),
-            environment = rho_environment(),
-            deny = rho_deny_defaults(),
-            protect = rho_protect_defaults(),
-            limits = rho_limits()
-          )
-        )
-      }
-    )
-    S7::new_object(S7::S7_object(), handle = handle)
-  }
+  )
 )
 
 # Directories whose files run outside the capability. They are named here because only R knows them.

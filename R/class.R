@@ -9,8 +9,7 @@ rho_class <- function(
   name,
   parent = S7::S7_object,
   properties = list(),
-  abstract = FALSE,
-  constructor = NULL
+  abstract = FALSE
 ) {
   for (property in names(properties)) {
     properties[[property]]$setter <- if (is.null(properties[[property]]$getter)) {
@@ -31,11 +30,7 @@ rho_class <- function(
     package = "rhocap",
     properties = properties,
     abstract = abstract,
-    constructor = if (is.null(constructor)) {
-      property_constructor(name, settable, abstract)
-    } else {
-      constructor
-    }
+    constructor = property_constructor(name, settable, abstract)
   )
 }
 

@@ -172,8 +172,15 @@ test_that("a capability that was saved and loaded again is dead and says so", {
   unlink(path)
 })
 
+test_that("the class makes a capability from a handle alone", {
+  tree <- new_tree()
+  capability <- tree_capability(tree)
+  expect_identical(RhoHostCapability(handle = capability@handle), capability)
+  expect_error(RhoHostCapability(), class = "rhocap_error_missing")
+  expect_error(RhoHostCapability(handle = tree$root), class = "rhocap_error_type")
+})
+
 test_that("a capability is not usable in a fork", {
-  skip_on_os("windows")
   tree <- new_tree()
   capability <- tree_capability(tree)
   rho_read(capability, "f")
