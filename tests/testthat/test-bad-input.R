@@ -2,7 +2,6 @@
 # call ends in a classed condition or a value, R does not crash, and nothing outside is written.
 
 test_that("bad input is a condition or a value, for every export", {
-  skip_on_os("windows")
   needs("callr")
   env <- environment()
   exports <- sort(setdiff(getNamespaceExports("rhocap"), "@"))

@@ -45,7 +45,6 @@ test_that("a cancelled call is an outcome with a receipt, and leaves the file as
 })
 
 test_that("an interrupt ends a write: the old file stands, nothing temporary is left", {
-  skip_on_os("windows")
   needs("callr")
   tree <- new_tree()
   before <- snapshot_tree(tree$base)

@@ -1,7 +1,7 @@
 //! Serves `R/host-report.R`.
 
 use extendr_api::prelude::*;
-use rhocap_core::capability::host_report;
+use rhocap_core::host::host_report;
 
 use crate::condition::guard;
 

@@ -192,8 +192,3 @@ impl Found {
         Some((handle, self.root, self.names))
     }
 }
-
-/// What decided, for the receipt.
-pub(crate) const fn resolver(found: &Found) -> Resolver {
-    found.resolver
-}

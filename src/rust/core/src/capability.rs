@@ -13,8 +13,6 @@ use crate::path;
 use crate::policy::{Network, Placement, Process, UNRESTRICTED_SENTENCE};
 use crate::root::{self, Anchor, Opened, Origin, Root, RootAccess};
 
-pub use crate::host::host_report;
-
 /// The default `deny` patterns.
 #[must_use]
 pub const fn deny_defaults() -> &'static [&'static str] {

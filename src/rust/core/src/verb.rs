@@ -513,7 +513,7 @@ impl<'a> Work<'a> {
         match result {
             Ok(found) => {
                 self.resolved = Some(admission::resolved(&self.capability, &found));
-                self.resolver = Some(admission::resolver(&found));
+                self.resolver = Some(found.resolver);
                 self.found = Some(found);
             }
             Err(refused) => {
@@ -538,7 +538,7 @@ impl<'a> Work<'a> {
         let Target::Path(path) = target else { return None };
         let found = admit(&self.capability, path, Want::Name, using).ok()?;
         let facts = admission::facts(&found.object)?;
-        (facts.kind == crate::facts::Kind::Symlink).then(|| admission::resolver(&found))
+        (facts.kind == crate::facts::Kind::Symlink).then(|| found.resolver)
     }
 
     /// The same work with no borrowed content, for another thread.
