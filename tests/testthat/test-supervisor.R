@@ -17,6 +17,6 @@ test_that("the supervisor runs, and says that there are no commands yet", {
   on.exit(unlink(messages))
   status <- system2(supervisor(), stdout = FALSE, stderr = messages)
   # EX_UNAVAILABLE.
-  expect_identical(status, 69L)
+  expect_identical(status, 64L)
   expect_match(readLines(messages), "has no commands yet", fixed = TRUE)
 })

@@ -19,6 +19,7 @@ pub mod outcome;
 mod parallel;
 pub mod path;
 pub mod policy;
+pub mod process;
 mod random;
 pub mod receipt;
 pub mod resolve;

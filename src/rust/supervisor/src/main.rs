@@ -1,10 +1,22 @@
-//! The small executable that will own a command's process tree. Commands are not available yet, and
-//! it says so.
+//! Owns the process tree of one command: starts it, ends it when it is to end, and tells what became of it.
+//!
+//! rhocap starts this program with a socket as standard input and nothing else; what is said there is
+//! described in `rhocap_core::process::protocol`. It is small, has one thread and an empty environment,
+//! so that making the command's process takes the same short time however large R is, and so that the
+//! command finds nothing in it.
+
+mod leader;
+mod peer;
+mod supervision;
+mod tree;
+mod waiting;
 
 use std::process::ExitCode;
 
-/// `EX_UNAVAILABLE` of sysexits.h.
-const UNAVAILABLE: u8 = 69;
+use crate::peer::Peer;
+
+/// `EX_USAGE` of sysexits.h.
+const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     if std::env::args_os()
@@ -14,6 +26,10 @@ fn main() -> ExitCode {
         println!("rhocap-supervisor {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
     }
-    eprintln!("rhocap starts this program itself, and this version of rhocap has no commands yet.");
-    ExitCode::from(UNAVAILABLE)
+    let Some(peer) = Peer::on_standard_input() else {
+        eprintln!("rhocap starts this program itself; it is of no use by hand.");
+        return ExitCode::from(USAGE);
+    };
+    supervision::run(peer);
+    ExitCode::SUCCESS
 }

@@ -1,0 +1,253 @@
+//! One command from its start to its end, on the thread that calls.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::pipe::{pipe_with, PipeFlags};
+
+use super::output::{Capture, Kept};
+use super::protocol::{Cause, End, Event, Exit, Stage, Start};
+use super::supervisor::{Descriptors, Program, Said, Supervisor};
+use crate::effect::Cancel;
+
+/// How long the pipes are read after the tree is gone: somebody outside of it may hold them open.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// How often the wish to cancel is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How much longer than the command's own times the supervisor may take before it counts as lost.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is to run.
+#[derive(Debug)]
+pub struct Command<'a> {
+    /// Program, environment, times.
+    pub start: Start,
+    /// The bytes of its standard input; none is an input at its end.
+    pub input: Option<&'a [u8]>,
+    /// Its working directory.
+    pub directory: BorrowedFd<'a>,
+    /// Most bytes of output that are kept.
+    pub output_bytes: u64,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It could not be started: where, and the error number.
+    NotStarted(Stage, i32),
+    /// It ran, and this became of it.
+    Ended(End),
+    /// The supervisor was lost; this is what is known of the leader.
+    SupervisorLost(Option<Exit>),
+}
+
+/// One signal that was sent: its number, to how many processes, how long after the start.
+pub type Sent = (i32, u32, Duration);
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub ending: Ending,
+    /// Its output.
+    pub output: Kept,
+    /// The signals that were sent.
+    pub signals: Vec<Sent>,
+    /// From the start to the end of the call.
+    pub duration: Duration,
+}
+
+/// Runs a command. `on_output` gets each piece of output as it arrives.
+///
+/// # Errors
+/// The error of the system when there are no pipes, or the supervisor cannot be started.
+pub fn run(
+    program: &Program,
+    command: &Command<'_>,
+    cancel: &Cancel,
+    on_output: &mut dyn FnMut(&[u8]),
+) -> Result<Ran, Errno> {
+    let started = Instant::now();
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(system);
+    let (input, feed) = pipe()?;
+    let (output, theirs) = pipe()?;
+    let supervisor = Supervisor::start(
+        program,
+        &command.start,
+        &Descriptors {
+            input: input.as_fd(),
+            output: theirs.as_fd(),
+            directory: command.directory,
+        },
+    )?;
+    drop((input, theirs));
+    let feed = command
+        .input
+        .filter(|bytes| !bytes.is_empty())
+        .map(|bytes| (feed, bytes));
+    for descriptor in [Some(&output), feed.as_ref().map(|(feed, _)| feed)]
+        .into_iter()
+        .flatten()
+    {
+        rustix::io::ioctl_fionbio(descriptor, true).map_err(system)?;
+    }
+    let mut call = Call {
+        supervisor,
+        output: Some(output),
+        feed,
+        capture: Capture::new(command.output_bytes),
+        signals: Vec::new(),
+        leader: None,
+        cancelled: false,
+    };
+    let times = command
+        .start
+        .timeout
+        .map(|timeout| timeout + command.start.grace + PATIENCE);
+    let ending = call.watch(cancel, times.map(|times| started + times), on_output);
+    call.drain(on_output);
+    call.supervisor.reap();
+    Ok(Ran {
+        ending,
+        output: call.capture.finish(),
+        signals: call.signals,
+        duration: started.elapsed(),
+    })
+}
+
+fn system(errno: rustix::io::Errno) -> Errno {
+    Errno::from_raw(errno.raw_os_error())
+}
+
+/// Writes to a pipe that nobody may read any more, without the signal that would tell R of it.
+fn write_quietly(pipe: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
+    use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+    let mut signal = SigSet::empty();
+    signal.add(Signal::SIGPIPE);
+    let before = signal.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let written = rustix::io::write(pipe, bytes);
+    if let Ok(before) = before {
+        // It waits for this thread now, and would come when the mask is as it was.
+        if cfg!(target_os = "linux") && written == Err(rustix::io::Errno::PIPE) && !before.contains(Signal::SIGPIPE) {
+            let _ = signal.wait();
+        }
+        let _ = before.thread_set_mask();
+    }
+    written
+}
+
+struct Call<'a> {
+    supervisor: Supervisor,
+    output: Option<OwnedFd>,
+    feed: Option<(OwnedFd, &'a [u8])>,
+    capture: Capture,
+    signals: Vec<Sent>,
+    leader: Option<Exit>,
+    cancelled: bool,
+}
+
+impl Call<'_> {
+    fn watch(&mut self, cancel: &Cancel, last: Option<Instant>, on_output: &mut dyn FnMut(&[u8])) -> Ending {
+        loop {
+            if cancel.check().is_err() && !std::mem::replace(&mut self.cancelled, true) {
+                self.supervisor.cancel();
+            }
+            self.wait(LOOK, true);
+            self.feed();
+            self.read(on_output);
+            loop {
+                match self.supervisor.hear() {
+                    Said::Event(Event::Started(_)) => {}
+                    Said::Event(Event::Sent(signal, processes, at)) => self.signals.push((signal, processes, at)),
+                    Said::Event(Event::Left(exit)) => self.leader = Some(exit),
+                    Said::Event(Event::Failed(stage, errno)) => return Ending::NotStarted(stage, errno),
+                    Said::Event(Event::Ended(end)) => return Ending::Ended(end),
+                    Said::Nothing => break,
+                    // Cancelled before it had its order: nothing ran.
+                    Said::Gone if self.cancelled && self.leader.is_none() && self.signals.is_empty() => {
+                        return Ending::Ended(End {
+                            cause: Cause::Cancelled,
+                            leader: None,
+                            found: 0,
+                            killed: 0,
+                            survivors: Vec::new(),
+                            ran: Duration::ZERO,
+                            ending: Duration::ZERO,
+                        });
+                    }
+                    Said::Gone => return Ending::SupervisorLost(self.leader),
+                }
+            }
+            if last.is_some_and(|last| Instant::now() > last) {
+                return Ending::SupervisorLost(self.leader);
+            }
+        }
+    }
+
+    /// Reads what is left in the pipe.
+    fn drain(&mut self, on_output: &mut dyn FnMut(&[u8])) {
+        let begun = Instant::now();
+        self.feed = None;
+        self.read(on_output);
+        while let (Some(rest), true) = (DRAIN.checked_sub(begun.elapsed()), self.output.is_some()) {
+            self.wait(rest, false);
+            self.read(on_output);
+        }
+    }
+
+    /// Waits for any of the descriptors.
+    fn wait(&self, most: Duration, events: bool) {
+        let mut descriptors = Vec::with_capacity(3);
+        if events {
+            descriptors.push(PollFd::from_borrowed_fd(self.supervisor.as_fd(), PollFlags::IN));
+        }
+        if let Some(output) = &self.output {
+            descriptors.push(PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN));
+        }
+        if let Some((feed, _)) = &self.feed {
+            descriptors.push(PollFd::from_borrowed_fd(feed.as_fd(), PollFlags::OUT));
+        }
+        if let Ok(most) = Timespec::try_from(most) {
+            let _ = poll(&mut descriptors, Some(&most));
+        }
+    }
+
+    /// Reads what has arrived, at most so much that the events are looked at too.
+    fn read(&mut self, on_output: &mut dyn FnMut(&[u8])) {
+        const STEPS: usize = 16;
+        let Some(output) = &self.output else { return };
+        let mut bytes = vec![0; 65_536];
+        for _ in 0..STEPS {
+            match rustix::io::read(output, &mut bytes) {
+                Ok(0) => {
+                    self.output = None;
+                    return;
+                }
+                Ok(read) => {
+                    self.capture.push(&bytes[..read]);
+                    on_output(&bytes[..read]);
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                // Nothing more for now, or nothing more ever.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Writes what the command takes of its input. A command that does not want it is no error.
+    fn feed(&mut self) {
+        let Some((feed, bytes)) = &mut self.feed else { return };
+        match write_quietly(feed, bytes) {
+            Ok(written) => *bytes = &bytes[written..],
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return,
+            Err(_) => *bytes = b"",
+        }
+        if bytes.is_empty() {
+            self.feed = None;
+        }
+    }
+}

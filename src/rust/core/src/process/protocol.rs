@@ -1,0 +1,595 @@
+//! What R's side and the supervisor say to each other, over one socket pair.
+//!
+//! A frame is the length of its body (four bytes, little endian) and the body: one byte for the kind,
+//! then the fields. Numbers are little endian; a list is its count and its items; bytes are their
+//! length and themselves. Both sides check everything: a length beyond [`LONGEST`], a body that ends
+//! early or late, and an unknown kind are [`Malformed`], and who gets such a frame hangs up.
+//!
+//! R's side sends one [`Order::Start`], with three descriptors beside its first byte (standard input,
+//! output, working directory), and may send [`Order::Cancel`] any number of times. The supervisor
+//! answers [`Event`]s and ends with [`Event::Ended`] or [`Event::Failed`]. The end of the stream is a
+//! message too: to the supervisor that R is gone, to R that the supervisor is.
+
+use std::time::Duration;
+
+/// The version of the protocol. The supervisor refuses an order of another one.
+pub const VERSION: u16 = 1;
+
+/// Longest body, in bytes. A command and its environment together can be no longer.
+pub const LONGEST: usize = 8 << 20;
+
+/// Most items of one list.
+const MOST_ITEMS: u32 = 65_536;
+
+/// How many descriptors come with [`Order::Start`].
+pub const DESCRIPTORS: usize = 3;
+
+/// A frame that no honest peer sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("malformed frame: {0}")]
+pub struct Malformed(&'static str);
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The program and its arguments; the first one is the path that is executed.
+    pub arguments: Vec<Vec<u8>>,
+    /// The whole environment, `NAME=value` each.
+    pub environment: Vec<Vec<u8>>,
+    /// How long the command may run.
+    pub timeout: Option<Duration>,
+    /// How long processes have between being asked to end and being killed.
+    pub grace: Duration,
+}
+
+/// What R's side says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Run this.
+    Start(Start),
+    /// End it.
+    Cancel,
+}
+
+/// Where a command could not be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The order was not understood, or came without its descriptors.
+    Order,
+    /// Making the process.
+    Fork,
+    /// Entering the working directory.
+    WorkingDirectory,
+    /// Setting up descriptors, session and signals.
+    Setup,
+    /// Executing the shell.
+    Execute,
+}
+
+impl Stage {
+    const ALL: [Self; 5] = [
+        Self::Order,
+        Self::Fork,
+        Self::WorkingDirectory,
+        Self::Setup,
+        Self::Execute,
+    ];
+
+    /// The word used in results and receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Order => "order",
+            Self::Fork => "fork",
+            Self::WorkingDirectory => "cwd",
+            Self::Setup => "setup",
+            Self::Execute => "exec",
+        }
+    }
+
+    /// The stage of a number on the wire.
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+}
+
+/// Why the supervisor ended the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The command had ended; what it left behind was ended too.
+    Natural,
+    /// The time was over.
+    TimedOut,
+    /// R's side asked for it.
+    Cancelled,
+    /// R's side was gone.
+    Orphaned,
+}
+
+impl Cause {
+    const ALL: [Self; 4] = [Self::Natural, Self::TimedOut, Self::Cancelled, Self::Orphaned];
+}
+
+/// What became of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Why it was ended.
+    pub cause: Cause,
+    /// How the leader ended; none when it could not be ended.
+    pub leader: Option<Exit>,
+    /// How many processes were found beside the leader when the tree was to end.
+    pub found: u32,
+    /// How many processes were killed, the leader included.
+    pub killed: u32,
+    /// The processes that could not be ended.
+    pub survivors: Vec<u32>,
+    /// From the start of the command to its own end.
+    pub ran: Duration,
+    /// From there until nothing was left.
+    pub ending: Duration,
+}
+
+/// What the supervisor says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The command runs; its process id.
+    Started(u32),
+    /// It could not be started: where, and the error number.
+    Failed(Stage, i32),
+    /// A signal went to so many processes, so long after the start.
+    Sent(i32, u32, Duration),
+    /// The leader ended; its output may still be read.
+    Left(Exit),
+    /// Nothing is left, or nothing more can be done.
+    Ended(End),
+}
+
+/// A message that has a form on the wire.
+pub trait Message: Sized {
+    /// The body.
+    fn write(&self, body: &mut Writer);
+
+    /// From a body.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    fn read(body: &mut Reader<'_>) -> Result<Self, Malformed>;
+}
+
+/// The frame of a message.
+///
+/// # Errors
+/// [`Malformed`] when the message is too long to be sent.
+pub fn frame(message: &impl Message) -> Result<Vec<u8>, Malformed> {
+    let mut body = Writer(vec![0; 4]);
+    message.write(&mut body);
+    let length = body.0.len() - 4;
+    if length > LONGEST {
+        return Err(Malformed("it is too long"));
+    }
+    let length = u32::try_from(length).map_err(|_| Malformed("it is too long"))?;
+    body.0[..4].copy_from_slice(&length.to_le_bytes());
+    Ok(body.0)
+}
+
+/// Puts frames together from what arrives in pieces.
+#[derive(Debug, Default)]
+pub struct Frames(Vec<u8>);
+
+impl Frames {
+    /// Takes what arrived.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// The next message, once it is whole.
+    ///
+    /// # Errors
+    /// [`Malformed`].
+    pub fn take<M: Message>(&mut self) -> Result<Option<M>, Malformed> {
+        let Some(head) = self.0.first_chunk::<4>() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(*head) as usize;
+        if length > LONGEST {
+            return Err(Malformed("it is too long"));
+        }
+        let Some(body) = self.0.get(4..4 + length) else {
+            return Ok(None);
+        };
+        let mut reader = Reader(body);
+        let message = M::read(&mut reader)?;
+        if !reader.0.is_empty() {
+            return Err(Malformed("it goes on after its end"));
+        }
+        self.0.drain(..4 + length);
+        Ok(Some(message))
+    }
+}
+
+/// Writes fields.
+#[derive(Debug)]
+pub struct Writer(Vec<u8>);
+
+impl Writer {
+    fn byte(&mut self, value: u8) {
+        self.0.push(value);
+    }
+
+    fn short(&mut self, value: u16) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn number(&mut self, value: u32) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn signed(&mut self, value: i32) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// A time in microseconds; the longest one stands for all that are longer.
+    fn time(&mut self, value: Duration) {
+        let microseconds = u64::try_from(value.as_micros()).unwrap_or(u64::MAX);
+        self.0.extend_from_slice(&microseconds.to_le_bytes());
+    }
+
+    fn count(&mut self, count: usize) {
+        // A longer list makes the frame too long, so that the number is never read.
+        self.number(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    fn bytes(&mut self, value: &[u8]) {
+        self.count(value.len());
+        self.0.extend_from_slice(value);
+    }
+
+    fn list(&mut self, items: &[Vec<u8>]) {
+        self.count(items.len());
+        for item in items {
+            self.bytes(item);
+        }
+    }
+}
+
+/// Reads fields.
+#[derive(Debug)]
+pub struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self
+            .0
+            .split_at_checked(length)
+            .ok_or(Malformed("it ends before its end"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        self.take(N)?
+            .try_into()
+            .map_err(|_| Malformed("it ends before its end"))
+    }
+
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn short(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn number(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn signed(&mut self) -> Result<i32, Malformed> {
+        self.array().map(i32::from_le_bytes)
+    }
+
+    fn time(&mut self) -> Result<Duration, Malformed> {
+        self.array().map(u64::from_le_bytes).map(Duration::from_micros)
+    }
+
+    fn count(&mut self) -> Result<u32, Malformed> {
+        let count = self.number()?;
+        if count > MOST_ITEMS {
+            return Err(Malformed("it has too many items"));
+        }
+        Ok(count)
+    }
+
+    /// Bytes that go into a C string.
+    fn text(&mut self) -> Result<Vec<u8>, Malformed> {
+        let length = self.number()? as usize;
+        let text = self.take(length)?;
+        if text.contains(&0) {
+            return Err(Malformed("a text holds a NUL byte"));
+        }
+        Ok(text.to_vec())
+    }
+
+    fn list(&mut self) -> Result<Vec<Vec<u8>>, Malformed> {
+        // Not with the capacity that the peer claims.
+        (0..self.count()?).map(|_| self.text()).collect()
+    }
+}
+
+impl Message for Order {
+    fn write(&self, body: &mut Writer) {
+        match self {
+            Self::Start(start) => {
+                body.byte(1);
+                body.short(VERSION);
+                body.list(&start.arguments);
+                body.list(&start.environment);
+                // No limit is a time of nothing.
+                body.time(start.timeout.unwrap_or_default());
+                body.time(start.grace);
+            }
+            Self::Cancel => body.byte(2),
+        }
+    }
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match body.byte()? {
+            1 => {
+                if body.short()? != VERSION {
+                    return Err(Malformed("it is of another version"));
+                }
+                let arguments = body.list()?;
+                if arguments.is_empty() {
+                    return Err(Malformed("it names no program"));
+                }
+                Ok(Self::Start(Start {
+                    arguments,
+                    environment: body.list()?,
+                    timeout: Some(body.time()?).filter(|timeout| !timeout.is_zero()),
+                    grace: body.time()?,
+                }))
+            }
+            2 => Ok(Self::Cancel),
+            _ => Err(Malformed("its kind is unknown")),
+        }
+    }
+}
+
+impl Exit {
+    fn write(self, body: &mut Writer) {
+        let (kind, value) = match self {
+            Self::Exited(status) => (0, status),
+            Self::Signalled(signal) => (1, signal),
+        };
+        body.byte(kind);
+        body.signed(value);
+    }
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let kind = body.byte()?;
+        let value = body.signed()?;
+        match kind {
+            0 => Ok(Self::Exited(value)),
+            1 => Ok(Self::Signalled(value)),
+            _ => Err(Malformed("a process ended in an unknown way")),
+        }
+    }
+}
+
+impl Message for Event {
+    fn write(&self, body: &mut Writer) {
+        match self {
+            Self::Started(process) => {
+                body.byte(1);
+                body.number(*process);
+            }
+            Self::Failed(stage, errno) => {
+                body.byte(2);
+                body.byte(*stage as u8);
+                body.signed(*errno);
+            }
+            Self::Sent(signal, processes, at) => {
+                body.byte(3);
+                body.signed(*signal);
+                body.number(*processes);
+                body.time(*at);
+            }
+            Self::Left(exit) => {
+                body.byte(4);
+                exit.write(body);
+            }
+            Self::Ended(end) => {
+                body.byte(5);
+                body.byte(end.cause as u8);
+                match end.leader {
+                    None => body.byte(0),
+                    Some(exit) => {
+                        body.byte(1);
+                        exit.write(body);
+                    }
+                }
+                body.number(end.found);
+                body.number(end.killed);
+                body.count(end.survivors.len());
+                for process in &end.survivors {
+                    body.number(*process);
+                }
+                body.time(end.ran);
+                body.time(end.ending);
+            }
+        }
+    }
+
+    fn read(body: &mut Reader<'_>) -> Result<Self, Malformed> {
+        match body.byte()? {
+            1 => Ok(Self::Started(body.number()?)),
+            2 => {
+                let stage = Stage::of(body.byte()?).ok_or(Malformed("its stage is unknown"))?;
+                Ok(Self::Failed(stage, body.signed()?))
+            }
+            3 => Ok(Self::Sent(body.signed()?, body.number()?, body.time()?)),
+            4 => Ok(Self::Left(Exit::read(body)?)),
+            5 => {
+                let cause = Cause::ALL.get(usize::from(body.byte()?)).copied();
+                let leader = match body.byte()? {
+                    0 => None,
+                    1 => Some(Exit::read(body)?),
+                    _ => return Err(Malformed("a process ended in an unknown way")),
+                };
+                Ok(Self::Ended(End {
+                    cause: cause.ok_or(Malformed("its cause is unknown"))?,
+                    leader,
+                    found: body.number()?,
+                    killed: body.number()?,
+                    survivors: (0..body.count()?).map(|_| body.number()).collect::<Result<_, _>>()?,
+                    ran: body.time()?,
+                    ending: body.time()?,
+                }))
+            }
+            _ => Err(Malformed("its kind is unknown")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start() -> Start {
+        Start {
+            arguments: vec![b"/bin/bash".to_vec(), b"-c".to_vec(), b"echo \xff".to_vec()],
+            environment: vec![b"A=1".to_vec(), b"B=".to_vec()],
+            timeout: Some(Duration::from_millis(1500)),
+            grace: Duration::ZERO,
+        }
+    }
+
+    fn orders() -> Vec<Order> {
+        vec![
+            Order::Start(start()),
+            Order::Start(Start {
+                timeout: None,
+                environment: Vec::new(),
+                ..start()
+            }),
+            Order::Cancel,
+        ]
+    }
+
+    fn events() -> Vec<Event> {
+        let end = End {
+            cause: Cause::TimedOut,
+            leader: Some(Exit::Signalled(9)),
+            found: 3,
+            killed: 4,
+            survivors: vec![17, u32::MAX],
+            ran: Duration::from_secs(1),
+            ending: Duration::from_micros(9),
+        };
+        vec![
+            Event::Started(1),
+            Event::Failed(Stage::Execute, 2),
+            Event::Sent(15, 2, Duration::from_secs(2)),
+            Event::Left(Exit::Exited(255)),
+            Event::Ended(End {
+                leader: None,
+                ..end.clone()
+            }),
+            Event::Ended(end),
+        ]
+    }
+
+    fn whole<M: Message + PartialEq + std::fmt::Debug>(messages: &[M], step: usize) {
+        let bytes: Vec<u8> = messages.iter().flat_map(|message| frame(message).unwrap()).collect();
+        let mut frames = Frames::default();
+        let mut found = Vec::new();
+        for piece in bytes.chunks(step) {
+            frames.push(piece);
+            while let Some(message) = frames.take::<M>().unwrap() {
+                found.push(message);
+            }
+        }
+        assert_eq!(found, messages);
+    }
+
+    #[test]
+    fn messages_come_through_whole_however_they_are_cut() {
+        for step in [1, 2, 3, 7, 64, 4096] {
+            whole(&orders(), step);
+            whole(&events(), step);
+        }
+    }
+
+    #[test]
+    fn every_shorter_or_longer_body_is_refused() {
+        fn check<M: Message + std::fmt::Debug>(messages: &[M]) {
+            for message in messages {
+                let whole = frame(message).unwrap();
+                for cut in 0..whole.len() - 4 {
+                    let mut frames = Frames::default();
+                    frames.push(&u32::try_from(cut).unwrap().to_le_bytes());
+                    frames.push(&whole[4..4 + cut]);
+                    assert!(frames.take::<M>().is_err(), "{message:?} cut to {cut}");
+                }
+                let mut frames = Frames::default();
+                frames.push(&u32::try_from(whole.len() - 3).unwrap().to_le_bytes());
+                frames.push(&whole[4..]);
+                frames.push(&[0]);
+                assert!(frames.take::<M>().is_err(), "{message:?} with one byte more");
+            }
+        }
+        check(&orders());
+        check(&events());
+    }
+
+    #[test]
+    fn lengths_are_bounded_before_memory_is_taken() {
+        let mut frames = Frames::default();
+        frames.push(&u32::MAX.to_le_bytes());
+        assert!(frames.take::<Order>().is_err());
+        // A list of four thousand million items in a short body.
+        let mut body = vec![1];
+        body.extend_from_slice(&VERSION.to_le_bytes());
+        body.extend_from_slice(&u32::MAX.to_le_bytes());
+        let mut frames = Frames::default();
+        frames.push(&u32::try_from(body.len()).unwrap().to_le_bytes());
+        frames.push(&body);
+        assert!(frames.take::<Order>().is_err());
+        let long = Order::Start(Start {
+            arguments: vec![vec![b'x'; LONGEST]],
+            ..start()
+        });
+        assert!(frame(&long).is_err());
+    }
+
+    #[test]
+    fn nul_bytes_other_versions_and_unknown_kinds_are_refused() {
+        let refuse = |body: &[u8]| {
+            let mut frames = Frames::default();
+            frames.push(&u32::try_from(body.len()).unwrap().to_le_bytes());
+            frames.push(body);
+            assert!(frames.take::<Order>().is_err(), "{body:?}");
+        };
+        refuse(&[]);
+        refuse(&[0]);
+        refuse(&[3]);
+        let whole = frame(&Order::Start(start())).unwrap();
+        let mut other = whole[4..].to_vec();
+        other[1] = 99;
+        refuse(&other);
+        let mut nul = whole[4..].to_vec();
+        let at = nul.iter().position(|byte| *byte == b'b').unwrap();
+        nul[at] = 0;
+        refuse(&nul);
+    }
+}

@@ -1,0 +1,248 @@
+//! R's side of a supervisor: the program, started by `posix_spawn`, and the socket to it.
+//!
+//! R may be large and has handlers of its own; `posix_spawn` shares its memory until the exec, so that
+//! the start takes the same time however large R is, and no handler of R's runs in the child.
+
+use std::ffi::{CString, OsStr};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::spawn::{posix_spawn, PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags};
+use nix::sys::signal::SigSet;
+use nix::unistd::Pid;
+use rustix::fs::{openat, Mode, OFlags, CWD};
+use rustix::net::{
+    recv, send, sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    SocketFlags, SocketType,
+};
+
+use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
+use crate::facts::{self, Kind};
+
+/// The installed supervisor, opened once: what is replaced later does not matter.
+#[derive(Debug)]
+pub struct Program {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// Why the supervisor cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// It cannot be opened.
+    #[error("it cannot be opened: {0}")]
+    Missing(rustix::io::Errno),
+    /// It is no regular file.
+    #[error("it is no regular file")]
+    NotRegular,
+    /// Somebody else could change it.
+    #[error("another user owns it or may write to it (owner {uid}, mode {mode:o})")]
+    Writable {
+        /// Its owner.
+        uid: u32,
+        /// Its permission bits.
+        mode: u32,
+    },
+}
+
+impl Program {
+    /// Opens the program and checks that nobody else can have changed it.
+    ///
+    /// # Errors
+    /// [`Unusable`].
+    pub fn open(path: &Path) -> Result<Self, Unusable> {
+        let handle = openat(
+            CWD,
+            path,
+            OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK,
+            Mode::empty(),
+        )
+        .map_err(Unusable::Missing)?;
+        let found = facts::of_handle(&handle).map_err(Unusable::Missing)?;
+        if found.kind != Kind::File {
+            return Err(Unusable::NotRegular);
+        }
+        let ours = found.uid == 0 || found.uid == rustix::process::geteuid().as_raw();
+        if !ours || found.mode & 0o022 != 0 {
+            return Err(Unusable::Writable {
+                uid: found.uid,
+                mode: found.mode,
+            });
+        }
+        Ok(Self {
+            handle,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The path by which exactly this file is executed.
+    fn executable(&self) -> CString {
+        let by_descriptor = format!("/proc/self/fd/{}", self.handle.as_raw_fd());
+        let path = if cfg!(target_os = "linux") && Path::new("/proc/self/fd").is_dir() {
+            OsStr::new(&by_descriptor).as_bytes().to_vec()
+        } else {
+            self.path.as_os_str().as_bytes().to_vec()
+        };
+        // A path that was opened holds no NUL byte.
+        CString::new(path).unwrap_or_default()
+    }
+}
+
+/// What a command gets beside its arguments and environment.
+pub struct Descriptors<'a> {
+    /// Its standard input.
+    pub input: BorrowedFd<'a>,
+    /// Its standard output and standard error: one, so that what is written stays in order.
+    pub output: BorrowedFd<'a>,
+    /// Its working directory.
+    pub directory: BorrowedFd<'a>,
+}
+
+/// A running supervisor.
+#[derive(Debug)]
+pub struct Supervisor {
+    pid: Pid,
+    socket: OwnedFd,
+    frames: Frames,
+    reaped: bool,
+}
+
+/// What a supervisor said.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Said {
+    /// This.
+    Event(Event),
+    /// Nothing more for now.
+    Nothing,
+    /// It is gone, or talks nonsense.
+    Gone,
+}
+
+impl Supervisor {
+    /// Starts a supervisor and gives it its order.
+    ///
+    /// # Errors
+    /// The error of the system, also when the order is too long (`E2BIG`). Nothing runs then.
+    pub fn start(program: &Program, order: &Start, descriptors: &Descriptors<'_>) -> Result<Self, Errno> {
+        let order = frame(&Order::Start(order.clone())).map_err(|_| Errno::E2BIG)?;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+        let pid = spawn(program, theirs.as_fd())?;
+        drop(theirs);
+        let mut supervisor = Self {
+            pid,
+            socket: ours,
+            frames: Frames::default(),
+            reaped: false,
+        };
+        // Dropping it hangs up, and the supervisor ends without having started anything.
+        supervisor.order(&order, descriptors)?;
+        rustix::io::ioctl_fionbio(&supervisor.socket, true).map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+        Ok(supervisor)
+    }
+
+    fn order(&mut self, order: &[u8], descriptors: &Descriptors<'_>) -> Result<(), Errno> {
+        let sent = [descriptors.input, descriptors.output, descriptors.directory];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        beside.push(SendAncillaryMessage::ScmRights(&sent));
+        let flags = no_signal();
+        let mut rest = loop {
+            match sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, flags) {
+                Ok(sent) => break &order[sent..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(Errno::from_raw(errno.raw_os_error())),
+            }
+        };
+        while !rest.is_empty() {
+            match send(&self.socket, rest, flags) {
+                Ok(sent) => rest = &rest[sent..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(Errno::from_raw(errno.raw_os_error())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The supervisor's process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw().unsigned_abs()
+    }
+
+    /// Asks it to end the command. It may have ended already, which is no error.
+    pub fn cancel(&self) {
+        if let Ok(order) = frame(&Order::Cancel) {
+            let _ = send(&self.socket, &order, no_signal());
+        }
+    }
+
+    /// The next event.
+    pub fn hear(&mut self) -> Said {
+        loop {
+            match self.frames.take() {
+                Ok(Some(event)) => return Said::Event(event),
+                Ok(None) => {}
+                Err(_) => return Said::Gone,
+            }
+            let mut bytes = [0; 4096];
+            match recv(&self.socket, &mut bytes, RecvFlags::empty()) {
+                Ok((_, 0)) => return Said::Gone,
+                Ok((_, received)) => self.frames.push(&bytes[..received]),
+                Err(rustix::io::Errno::AGAIN) => return Said::Nothing,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return Said::Gone,
+            }
+        }
+    }
+
+    /// Waits for its end and takes its status, so that no zombie stays.
+    pub fn reap(&mut self) {
+        if !std::mem::replace(&mut self.reaped, true) {
+            // Another package's handler may have been faster.
+            while nix::sys::wait::waitpid(self.pid, None) == Err(Errno::EINTR) {}
+        }
+    }
+}
+
+impl AsFd for Supervisor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+const fn no_signal() -> SendFlags {
+    // A supervisor that died must not end R by SIGPIPE; R itself ignores it, other hosts may not.
+    #[cfg(target_os = "linux")]
+    return SendFlags::NOSIGNAL;
+    #[cfg(not(target_os = "linux"))]
+    return SendFlags::empty();
+}
+
+fn spawn(program: &Program, socket: BorrowedFd<'_>) -> Result<Pid, Errno> {
+    let null = openat(CWD, c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+    let mut actions = PosixSpawnFileActions::init()?;
+    actions.add_dup2(socket.as_raw_fd(), 0)?;
+    for number in [1, 2] {
+        actions.add_dup2(null.as_raw_fd(), number)?;
+    }
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_sigdefault(&SigSet::all())?;
+    attributes.set_sigmask(&SigSet::empty())?;
+    attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK)?;
+    let executable = program.executable();
+    // Its environment is empty, because the command can read its parent's.
+    let environment: [&CString; 0] = [];
+    posix_spawn(
+        executable.as_c_str(),
+        &actions,
+        &attributes,
+        &[c"rhocap-supervisor"],
+        &environment,
+    )
+}

@@ -1,0 +1,174 @@
+//! Making the command's first process.
+
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::{fork, ForkResult, Pid};
+use rhocap_core::process::protocol::{Stage, Start, DESCRIPTORS};
+
+/// What a command gets beside its arguments and environment.
+pub struct Descriptors {
+    input: OwnedFd,
+    output: OwnedFd,
+    directory: OwnedFd,
+}
+
+impl Descriptors {
+    /// From what came with the order.
+    pub fn of(given: Vec<OwnedFd>) -> Option<Self> {
+        let [input, output, directory]: [OwnedFd; DESCRIPTORS] = given.try_into().ok()?;
+        Some(Self {
+            input,
+            output,
+            directory,
+        })
+    }
+}
+
+type Failed = (Stage, Errno);
+
+/// Starts the command.
+///
+/// # Errors
+/// Where it failed, and the error number. No process of it is left then.
+pub fn start(order: &Start, descriptors: Descriptors) -> Result<Pid, Failed> {
+    let strings = |texts: &[Vec<u8>]| {
+        let texts = texts.iter().map(|text| CString::new(text.as_slice()));
+        texts
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|_| (Stage::Order, Errno::EINVAL))
+    };
+    let (arguments, environment) = (strings(&order.arguments)?, strings(&order.environment)?);
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|errno| (Stage::Fork, Errno::from_raw(errno.raw_os_error())))?;
+    let parent = nix::unistd::getpid();
+    // SAFETY: this program has one thread, so that the child may do whatever the parent may.
+    match unsafe { fork() }.map_err(|errno| (Stage::Fork, errno))? {
+        ForkResult::Child => {
+            let (stage, errno) = become_command(&arguments, &environment, &descriptors, parent);
+            let mut report = [0; 5];
+            report[0] = stage as u8;
+            report[1..].copy_from_slice(&(errno as i32).to_le_bytes());
+            let _ = nix::unistd::write(&write, &report);
+            // SAFETY: ends this process without running anything of its parent's.
+            unsafe { libc::_exit(127) }
+        }
+        ForkResult::Parent { child } => {
+            drop((write, descriptors));
+            match report(&read) {
+                None => Ok(child),
+                Some(failed) => {
+                    let _ = nix::sys::wait::waitpid(child, None);
+                    Err(failed)
+                }
+            }
+        }
+    }
+}
+
+/// What the child says of its failure. Nothing when the pipe was closed by its exec.
+fn report(pipe: &OwnedFd) -> Option<Failed> {
+    let mut report = [0; 5];
+    loop {
+        match rustix::io::read(pipe, &mut report) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(5) => {
+                let [stage, errno @ ..] = report;
+                return Some((
+                    Stage::of(stage).unwrap_or(Stage::Setup),
+                    Errno::from_raw(i32::from_le_bytes(errno)),
+                ));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Turns the child into the command; comes back only when that failed.
+fn become_command(arguments: &[CString], environment: &[CString], descriptors: &Descriptors, parent: Pid) -> Failed {
+    let setup = |errno| (Stage::Setup, errno);
+    let tried = (|| {
+        tie_to(parent).map_err(setup)?;
+        // A session of its own: what a terminal sends to R's group does not reach it.
+        nix::unistd::setsid().map_err(setup)?;
+        default_signals();
+        nix::unistd::fchdir(&descriptors.directory).map_err(|errno| (Stage::WorkingDirectory, errno))?;
+        place(&descriptors.input, 0).map_err(setup)?;
+        place(&descriptors.output, 1).map_err(setup)?;
+        place(&descriptors.output, 2).map_err(setup)?;
+        close_at_exec_from(3);
+        Ok(())
+    })();
+    if let Err(failed) = tried {
+        return failed;
+    }
+    match nix::unistd::execve(&arguments[0], arguments, environment) {
+        Err(errno) => (Stage::Execute, errno),
+        Ok(never) => match never {},
+    }
+}
+
+/// Has the kernel kill the child when the supervisor dies. It must not have died before.
+fn tie_to(parent: Pid) -> Result<(), Errno> {
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+    if nix::unistd::getppid() == parent {
+        Ok(())
+    } else {
+        Err(Errno::ESRCH)
+    }
+}
+
+/// Default actions and nothing blocked, whatever R and the supervisor set.
+fn default_signals() {
+    for signal in 1..=64 {
+        // SAFETY: the default action runs no code of ours. Numbers without a signal are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // The C library keeps two signals to itself, and its posix_spawn leaves them ignored. The
+        // kernel's own structure is all zeros for the default action.
+        #[cfg(target_os = "linux")]
+        // SAFETY: the structure has 32 bytes on 64-bit systems, and the set of signals 8.
+        unsafe {
+            let action = [0_u64; 4];
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                action.as_ptr(),
+                std::ptr::null::<u64>(),
+                8,
+            );
+        }
+    }
+    let _ = nix::sys::signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
+}
+
+/// Gives a descriptor one of the three standard numbers. Ours start at 3, so none is in the way.
+fn place(descriptor: &OwnedFd, number: RawFd) -> Result<(), Errno> {
+    // SAFETY: 0, 1 and 2 are owned by nobody here; the copy has no close-on-exec flag.
+    Errno::result(unsafe { libc::dup2(descriptor.as_fd().as_raw_fd(), number) }).map(drop)
+}
+
+/// Marks every descriptor from `first` on to be closed by exec, whoever left it open.
+fn close_at_exec_from(first: RawFd) {
+    #[cfg(target_os = "linux")]
+    {
+        const CLOEXEC: libc::c_uint = 4; // CLOSE_RANGE_CLOEXEC, Linux 5.11
+        #[allow(clippy::cast_sign_loss)]
+        // SAFETY: sets a flag on descriptors.
+        let set = unsafe { libc::syscall(libc::SYS_close_range, first as libc::c_uint, libc::c_uint::MAX, CLOEXEC) };
+        if set == 0 {
+            return;
+        }
+    }
+    // SAFETY: asks for a number and sets flags; a number without a descriptor is refused.
+    unsafe {
+        let most = libc::sysconf(libc::_SC_OPEN_MAX).clamp(256, 1 << 20);
+        for descriptor in first..RawFd::try_from(most).unwrap_or(RawFd::MAX) {
+            libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The socket to R's side.
+
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rhocap_core::process::protocol::{frame, Event, Frames, Order, DESCRIPTORS};
+use rustix::io::Errno;
+use rustix::net::{recvmsg, send, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketType};
+
+/// What came from R's side.
+pub enum Heard {
+    /// An order.
+    Order(Order),
+    /// Nothing more for now.
+    Nothing,
+    /// R's side hung up, or talks nonsense.
+    Gone,
+}
+
+/// R's side.
+pub struct Peer {
+    socket: OwnedFd,
+    frames: Frames,
+    descriptors: Vec<OwnedFd>,
+    gone: bool,
+}
+
+impl Peer {
+    /// The socket that is standard input; nothing when that is none.
+    pub fn on_standard_input() -> Option<Self> {
+        let input = std::io::stdin();
+        if rustix::net::sockopt::socket_type(&input).ok()? != SocketType::STREAM {
+            return None;
+        }
+        // Under another number, so that 0 is free for what the command gets.
+        let socket = rustix::io::fcntl_dupfd_cloexec(&input, 3).ok()?;
+        rustix::io::ioctl_fionbio(&socket, true).ok()?;
+        Some(Self {
+            socket,
+            frames: Frames::default(),
+            descriptors: Vec::new(),
+            gone: false,
+        })
+    }
+
+    /// The descriptors that came with the order, once.
+    pub fn take_descriptors(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.descriptors)
+    }
+
+    /// The next order.
+    pub fn hear(&mut self) -> Heard {
+        loop {
+            match self.frames.take() {
+                Ok(Some(order)) => return Heard::Order(order),
+                Ok(None) => {}
+                Err(_) => self.gone = true,
+            }
+            if self.gone {
+                return Heard::Gone;
+            }
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+            let mut beside = RecvAncillaryBuffer::new(&mut space);
+            let mut bytes = [0; 16_384];
+            #[cfg(target_os = "linux")]
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            #[cfg(not(target_os = "linux"))]
+            let flags = RecvFlags::empty();
+            match recvmsg(&self.socket, &mut [IoSliceMut::new(&mut bytes)], &mut beside, flags) {
+                Ok(received) if received.bytes == 0 => self.gone = true,
+                Ok(received) => {
+                    self.frames.push(&bytes[..received.bytes]);
+                    for message in beside.drain() {
+                        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                            self.descriptors.extend(descriptors);
+                        }
+                    }
+                }
+                Err(Errno::AGAIN) => return Heard::Nothing,
+                Err(Errno::INTR) => {}
+                Err(_) => self.gone = true,
+            }
+        }
+    }
+
+    /// Tells R's side. When it is gone there is nobody to tell, which is no error here.
+    pub fn tell(&mut self, event: &Event) {
+        let Ok(bytes) = frame(event) else { return };
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() && !self.gone {
+            #[cfg(target_os = "linux")]
+            let flags = SendFlags::NOSIGNAL;
+            #[cfg(not(target_os = "linux"))]
+            let flags = SendFlags::empty();
+            match send(&self.socket, rest, flags) {
+                Ok(sent) => rest = &rest[sent..],
+                Err(Errno::INTR) => {}
+                // Events are few and short; a peer that does not read even these is not waited for.
+                Err(_) => self.gone = true,
+            }
+        }
+    }
+
+    /// Whether nobody is there any more.
+    pub const fn is_gone(&self) -> bool {
+        self.gone
+    }
+}
+
+impl AsFd for Peer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,203 @@
+//! From the order to the end of the tree.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use rhocap_core::process::protocol::{Cause, End, Event, Exit, Order, Stage, Start};
+use rustix::io::Errno;
+use rustix::process::{wait, WaitOptions};
+
+use crate::leader::{self, Descriptors};
+use crate::peer::{Heard, Peer};
+use crate::{tree, waiting};
+
+/// How long killing is tried: a process in the kernel's hands (a dead network file system, say) may
+/// not end at all, and is named instead of waited for.
+const KILLING: Duration = Duration::from_secs(5);
+
+/// How often the tree is looked at while processes may still end by themselves.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How often it is looked at while they are killed. The end of a child wakes us earlier.
+const LOOK_CLOSELY: Duration = Duration::from_millis(1);
+
+/// Obeys R's side until there is nothing left to do.
+pub fn run(mut peer: Peer) {
+    waiting::prepare();
+    let _ = nix::unistd::setsid();
+    tree::become_root();
+    let Some(order) = first_order(&mut peer) else { return };
+    let Some(descriptors) = Descriptors::of(peer.take_descriptors()) else {
+        return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
+    };
+    let started = Instant::now();
+    match leader::start(&order, descriptors) {
+        Err((stage, errno)) => peer.tell(&Event::Failed(stage, errno as i32)),
+        Ok(pid) => {
+            peer.tell(&Event::Started(pid.as_raw().unsigned_abs()));
+            let supervision = Supervision {
+                peer,
+                leader: pid,
+                left: None,
+                started,
+                timeout: order.timeout,
+                grace: order.grace,
+                killed: HashSet::new(),
+            };
+            supervision.run();
+        }
+    }
+}
+
+fn first_order(peer: &mut Peer) -> Option<Start> {
+    loop {
+        match peer.hear() {
+            Heard::Order(Order::Start(start)) => return Some(start),
+            // Nothing was started, and nothing will be.
+            Heard::Order(Order::Cancel) | Heard::Gone => return None,
+            Heard::Nothing => waiting::wait(Some(&*peer), None),
+        }
+    }
+}
+
+struct Supervision {
+    peer: Peer,
+    leader: Pid,
+    left: Option<(Exit, Duration)>,
+    started: Instant,
+    timeout: Option<Duration>,
+    grace: Duration,
+    killed: HashSet<Pid>,
+}
+
+impl Supervision {
+    fn run(mut self) {
+        let cause = self.watch();
+        let ending = Instant::now();
+        let found = tree::descendants();
+        let beside = found.iter().filter(|process| process.pid != self.leader).count();
+        if matches!(cause, Cause::TimedOut | Cause::Cancelled) {
+            self.ask();
+        }
+        let survivors = self.kill();
+        let (leader, ran) = match self.left {
+            Some((exit, ran)) => (Some(exit), ran),
+            None => (None, self.started.elapsed()),
+        };
+        self.peer.tell(&Event::Ended(End {
+            cause,
+            leader,
+            found: u32::try_from(beside).unwrap_or(u32::MAX),
+            killed: u32::try_from(self.killed.len()).unwrap_or(u32::MAX),
+            survivors: survivors.iter().map(|pid| pid.as_raw().unsigned_abs()).collect(),
+            ran,
+            ending: ending.elapsed(),
+        }));
+    }
+
+    /// Waits until there is a reason to end the tree.
+    fn watch(&mut self) -> Cause {
+        loop {
+            self.reap();
+            if self.left.is_some() {
+                return Cause::Natural;
+            }
+            match self.peer.hear() {
+                Heard::Order(_) => return Cause::Cancelled,
+                Heard::Gone => return Cause::Orphaned,
+                Heard::Nothing => {}
+            }
+            if waiting::asked_to_end() {
+                return Cause::Cancelled;
+            }
+            let rest = match self.timeout.map(|timeout| timeout.checked_sub(self.started.elapsed())) {
+                Some(None) => return Cause::TimedOut,
+                Some(rest) => rest,
+                None => None,
+            };
+            waiting::wait(Some(&self.peer), rest);
+        }
+    }
+
+    /// Asks every process to end, and gives them their grace.
+    fn ask(&mut self) {
+        let asked = Instant::now();
+        let processes = tree::descendants();
+        let sent = processes
+            .iter()
+            .filter(|process| {
+                let sent = tree::send(**process, Signal::SIGTERM);
+                // A stopped process would not see it.
+                tree::send(**process, Signal::SIGCONT);
+                sent
+            })
+            .count();
+        self.say_sent(Signal::SIGTERM, sent);
+        while let Some(rest) = self.grace.checked_sub(asked.elapsed()) {
+            self.reap();
+            if matches!(self.peer.hear(), Heard::Gone) || tree::descendants().is_empty() {
+                return;
+            }
+            let socket = Some(&self.peer).filter(|peer| !peer.is_gone());
+            waiting::wait(socket, Some(rest.min(LOOK)));
+        }
+    }
+
+    /// Kills until nothing is left, or nothing more can be done. Reaping belongs into the loop: only
+    /// then do the orphans of what was killed become ours and are found.
+    fn kill(&mut self) -> Vec<Pid> {
+        let begun = Instant::now();
+        let mut told = 0;
+        loop {
+            let processes = tree::descendants();
+            for process in &processes {
+                if tree::send(*process, Signal::SIGKILL) {
+                    self.killed.insert(process.pid);
+                }
+            }
+            let no_child = self.reap();
+            if processes.is_empty() && no_child && tree::descendants().is_empty() {
+                break;
+            }
+            if told == 0 && !self.killed.is_empty() {
+                told = self.killed.len();
+                self.say_sent(Signal::SIGKILL, told);
+            }
+            if begun.elapsed() > KILLING {
+                return processes.iter().map(|process| process.pid).collect();
+            }
+            waiting::wait(None::<&Peer>, Some(LOOK_CLOSELY));
+        }
+        Vec::new()
+    }
+
+    /// Takes the status of every child that ended; whether there is no child left.
+    fn reap(&mut self) -> bool {
+        loop {
+            let (pid, status) = match wait(WaitOptions::NOHANG) {
+                Ok(Some(ended)) => ended,
+                Ok(None) => return false,
+                Err(Errno::INTR) => continue,
+                Err(_) => return true,
+            };
+            let exit = match (status.exit_status(), status.terminating_signal()) {
+                (Some(status), _) => Exit::Exited(status),
+                (_, Some(signal)) => Exit::Signalled(signal),
+                _ => continue,
+            };
+            let pid = Pid::from_raw(pid.as_raw_nonzero().get());
+            if pid == self.leader && self.left.is_none() {
+                self.left = Some((exit, self.started.elapsed()));
+                self.peer.tell(&Event::Left(exit));
+            }
+        }
+    }
+
+    fn say_sent(&mut self, signal: Signal, processes: usize) {
+        let processes = u32::try_from(processes).unwrap_or(u32::MAX);
+        let event = Event::Sent(signal as i32, processes, self.started.elapsed());
+        self.peer.tell(&event);
+    }
+}

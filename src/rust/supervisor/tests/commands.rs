@@ -1,0 +1,446 @@
+//! Commands under the real supervisor: what they gave, and that nothing of them is left. The table
+//! follows the groups of the project's catalogue of commands.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rhocap_core::effect::Cancel;
+use rhocap_core::process::engine::{run, Command, Ending, Ran};
+use rhocap_core::process::protocol::{Cause, End, Exit, Stage, Start};
+use rhocap_core::process::supervisor::{Program, Unusable};
+
+const SUPERVISOR: &str = env!("CARGO_BIN_EXE_rhocap-supervisor");
+
+struct Ask<'a> {
+    command: &'a str,
+    shell: &'a str,
+    timeout: Duration,
+    grace: Duration,
+    input: Option<&'a [u8]>,
+    environment: Vec<String>,
+    output: u64,
+}
+
+impl<'a> Ask<'a> {
+    fn new(command: &'a str) -> Self {
+        Self {
+            command,
+            shell: "/bin/bash",
+            timeout: Duration::from_secs(20),
+            grace: Duration::from_millis(100),
+            input: None,
+            environment: vec!["PATH=/usr/bin:/bin".to_owned()],
+            output: 1 << 20,
+        }
+    }
+
+    /// Times out after a second.
+    fn late(command: &'a str) -> Self {
+        Self {
+            timeout: Duration::from_secs(1),
+            ..Self::new(command)
+        }
+    }
+
+    fn run(&self) -> Answer {
+        self.run_with(&Cancel::default())
+    }
+
+    /// Runs it, and looks through /proc for whatever has the run's mark in its environment or arguments.
+    fn run_with(&self, cancel: &Cancel) -> Answer {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mark = format!(
+            "rhocap-mark-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
+        let directory = std::fs::File::open("/tmp").expect("a directory");
+        let mut environment: Vec<Vec<u8>> = self.environment.iter().map(|text| text.clone().into_bytes()).collect();
+        environment.push(format!("MARK={mark}").into_bytes());
+        // The mark is an argument too, for what clears its environment: sleep is called by this name.
+        let command = self.command.replace("SLEEP", &format!("exec -a {mark} sleep 30"));
+        let command = Command {
+            start: Start {
+                arguments: [self.shell, "-c", &command]
+                    .iter()
+                    .map(|text| text.as_bytes().to_vec())
+                    .collect(),
+                environment,
+                timeout: Some(self.timeout),
+                grace: self.grace,
+            },
+            input: self.input,
+            directory: directory.as_fd(),
+            output_bytes: self.output,
+        };
+        let started = Instant::now();
+        let ran = run(&program, &command, cancel, &mut |_| {}).expect("a supervisor");
+        let took = started.elapsed();
+        let left = marked(&mark);
+        assert_eq!(left, Vec::<String>::new(), "left of {:?}", self.command);
+        Answer { ran, took }
+    }
+}
+
+struct Answer {
+    ran: Ran,
+    took: Duration,
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        assert_eq!(self.ran.output.dropped, 0);
+        String::from_utf8_lossy(&self.ran.output.head).into_owned()
+    }
+
+    fn end(&self) -> &End {
+        match &self.ran.ending {
+            Ending::Ended(end) => {
+                assert_eq!(end.survivors, Vec::<u32>::new());
+                end
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn is(&self, cause: Cause, exit: Exit) {
+        assert_eq!(
+            (self.end().cause, self.end().leader),
+            (cause, Some(exit)),
+            "{:?}",
+            self.text()
+        );
+    }
+}
+
+/// The processes that have a mark in their environment or arguments and are no zombies.
+fn marked(mark: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let holds = |file: &str| {
+            std::fs::read(format!("/proc/{pid}/{file}"))
+                .is_ok_and(|text| text.windows(mark.len()).any(|part| part == mark.as_bytes()))
+        };
+        let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
+            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+        });
+        if pid != std::process::id() && !zombie && (holds("environ") || holds("cmdline")) {
+            found.push(std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+        }
+    }
+    found
+}
+
+#[test]
+fn exits_and_output() {
+    for (command, exit, text) in [
+        ("echo hi", Exit::Exited(0), "hi\n"),
+        ("exit 7", Exit::Exited(7), ""),
+        ("exit 255", Exit::Exited(255), ""),
+        ("exit 256", Exit::Exited(0), ""),
+        ("exit 124", Exit::Exited(124), ""),
+        ("kill -9 $$", Exit::Signalled(9), ""),
+        ("kill -TERM $$", Exit::Signalled(15), ""),
+        ("kill -34 $$", Exit::Signalled(34), ""),
+        ("kill -9 0", Exit::Signalled(9), ""),
+        ("printf abc", Exit::Exited(0), "abc"),
+        ("echo e >&2", Exit::Exited(0), "e\n"),
+        ("echo a; echo b >&2; echo c", Exit::Exited(0), "a\nb\nc\n"),
+        ("printf 'a\\0b'", Exit::Exited(0), "a\0b"),
+        (
+            "echo '!' \"`echo x`\" \"$((1+1))\" 'a\\'",
+            Exit::Exited(0),
+            "! x 2 a\\\n",
+        ),
+        ("cat <<'E'\n$HOME\nE", Exit::Exited(0), "$HOME\n"),
+        ("echo $(seq 1 20000) | wc -c", Exit::Exited(0), "108894\n"),
+        ("cat", Exit::Exited(0), ""),
+        ("read x; echo \"$?\"", Exit::Exited(0), "1\n"),
+    ] {
+        let answer = Ask::new(command).run();
+        answer.is(Cause::Natural, exit);
+        assert_eq!(answer.text(), text, "{command}");
+    }
+    let answer = Ask::new("nosuchcmd").run();
+    answer.is(Cause::Natural, Exit::Exited(127));
+    assert!(answer.text().contains("nosuchcmd"));
+    Ask::new("if then").run().is(Cause::Natural, Exit::Exited(2));
+}
+
+#[test]
+fn what_cannot_be_started() {
+    let no_shell = Ask {
+        shell: "/no/bash",
+        ..Ask::new("true")
+    };
+    let ended = no_shell.run().ran.ending;
+    assert_eq!(ended, Ending::NotStarted(Stage::Execute, libc::ENOENT));
+    let long = "x".repeat(2 << 20);
+    let ended = Ask::new(&format!(": {long}")).run().ran.ending;
+    assert_eq!(ended, Ending::NotStarted(Stage::Execute, libc::E2BIG));
+
+    // A descriptor that is no directory.
+    let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
+    let file = std::fs::File::open("/etc/passwd").expect("a file");
+    let command = Command {
+        start: Start {
+            arguments: vec![b"/bin/true".to_vec()],
+            environment: Vec::new(),
+            timeout: None,
+            grace: Duration::ZERO,
+        },
+        input: None,
+        directory: file.as_fd(),
+        output_bytes: 0,
+    };
+    let ran = run(&program, &command, &Cancel::default(), &mut |_| {}).expect("a supervisor");
+    assert_eq!(ran.ending, Ending::NotStarted(Stage::WorkingDirectory, libc::ENOTDIR));
+}
+
+#[test]
+fn a_program_that_another_can_change_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = std::env::temp_dir().join(format!("rhocap-supervisor-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let copy = directory.join("rhocap-supervisor");
+    std::fs::copy(SUPERVISOR, &copy).expect("a copy");
+    for (mode, usable) in [(0o755, true), (0o700, true), (0o775, false), (0o757, false)] {
+        std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        assert_eq!(Program::open(&copy).is_ok(), usable, "{mode:o}");
+    }
+    assert_eq!(Program::open(&directory).err(), Some(Unusable::NotRegular));
+    std::fs::remove_file(&copy).expect("removed");
+    assert!(matches!(Program::open(&copy), Err(Unusable::Missing(_))));
+    std::fs::remove_dir(&directory).expect("removed");
+}
+
+#[test]
+fn much_output_is_bounded_and_counted() {
+    let answer = Ask {
+        output: 2048,
+        ..Ask::new("seq 1 1000000")
+    }
+    .run();
+    let kept = &answer.ran.output;
+    assert_eq!(kept.total, 6_888_896);
+    assert_eq!((kept.head.len(), kept.tail.len()), (1024, 1024));
+    assert_eq!(kept.dropped, 6_888_896 - 2048);
+    assert!(kept.head.starts_with(b"1\n2\n") && kept.tail.ends_with(b"\n1000000\n"));
+
+    let answer = Ask::new("head -c 200000000 /dev/zero; echo END").run();
+    assert_eq!(answer.ran.output.total, 200_000_004);
+    assert!(answer.ran.output.tail.ends_with(b"END\n"));
+
+    let answer = Ask::late("yes").run();
+    assert_eq!(answer.end().cause, Cause::TimedOut);
+    let kept = answer.ran.output;
+    assert_eq!(kept.total, kept.dropped + (kept.head.len() + kept.tail.len()) as u64);
+}
+
+#[test]
+fn input_is_fed_and_need_not_be_read() {
+    let megabyte = vec![b'x'; 1 << 20];
+    let answer = Ask {
+        input: Some(&megabyte),
+        ..Ask::new("wc -c")
+    }
+    .run();
+    assert_eq!(answer.text().trim(), "1048576");
+    let ten = vec![b'x'; 10 << 20];
+    let echoed = Ask {
+        input: Some(&ten),
+        output: 32 << 20,
+        ..Ask::new("cat; echo")
+    }
+    .run();
+    assert_eq!(echoed.ran.output.total, (10 << 20) + 1);
+    let unread = Ask {
+        input: Some(&ten),
+        ..Ask::new("true")
+    }
+    .run();
+    unread.is(Cause::Natural, Exit::Exited(0));
+}
+
+#[test]
+fn the_environment_is_what_was_given_and_nothing_else() {
+    let value = "a b\n'\u{fc}";
+    let answer = Ask {
+        environment: vec![format!("FOO={value}"), "PATH=/usr/bin:/bin".to_owned()],
+        ..Ask::new("env -0 | sort -z | tr '\\0' '|'; printf %s \"$FOO\"")
+    }
+    .run();
+    let text = answer.text();
+    let (names, printed) = text.rsplit_once('|').expect("names");
+    assert_eq!(printed, value);
+    let names: Vec<&str> = names
+        .split('|')
+        .map(|entry| entry.split('=').next().unwrap_or(""))
+        .collect();
+    // The last three are bash's own.
+    assert_eq!(names, ["FOO", "MARK", "PATH", "PWD", "SHLVL", "_"]);
+    let supervisor = Ask::new("tr '\\0' '\\n' < /proc/$PPID/environ; ls /proc/self/fd | tr '\\n' ' '").run();
+    // The supervisor's environment is empty or out of reach; beside the three there is what ls opened.
+    assert!(supervisor.text().ends_with("0 1 2 3 "), "{:?}", supervisor.text());
+    assert!(!supervisor.text().contains('='));
+}
+
+#[test]
+fn signals_and_session_are_the_defaults() {
+    let text = Ask::new("grep -E '^Sig(Blk|Ign)' /proc/self/status; ps -o pid=,sid= -p $$")
+        .run()
+        .text();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("SigBlk:\t0000000000000000"));
+    assert_eq!(lines.next(), Some("SigIgn:\t0000000000000000"));
+    if let Some(line) = lines.next() {
+        let mut fields = line.split_ascii_whitespace();
+        assert_eq!(fields.next(), fields.next(), "a session of its own");
+    }
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_ended() {
+    for command in [
+        "(SLEEP) & echo done",
+        "(SLEEP) & disown; echo done",
+        "setsid -f bash -c 'SLEEP'; echo done",
+        "exec 9>&1; setsid -f bash -c 'SLEEP' >/dev/null; echo done",
+        "( ( (SLEEP) & ) & ); echo done",
+        "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; echo done",
+        "setsid -f bash -c 'trap \"\" TERM HUP INT; SLEEP'; echo done",
+        "nohup bash -c 'SLEEP' >/dev/null 2>&1 & echo done",
+        "setsid -f bash -c 'kill -STOP $$; SLEEP'; echo done",
+    ] {
+        let answer = Ask::new(command).run();
+        answer.is(Cause::Natural, Exit::Exited(0));
+        assert_eq!(answer.text(), "done\n", "{command}");
+        assert!(answer.took < Duration::from_secs(5), "{command}: {:?}", answer.took);
+    }
+    // What comes late is not waited for.
+    let answer = Ask::new("(sleep 5; echo late) & echo early").run();
+    assert_eq!(answer.text(), "early\n");
+    assert!(answer.end().found >= 1);
+}
+
+#[test]
+fn trees_that_time_out_are_ended() {
+    for command in [
+        "(SLEEP)",
+        "setsid bash -c 'SLEEP' & (SLEEP)",
+        "setsid -f bash -c 'SLEEP'; (SLEEP)",
+        "( ( (SLEEP) & ) & ); (SLEEP)",
+        "nohup bash -c 'SLEEP' >/dev/null 2>&1 & disown; (SLEEP)",
+        "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; (SLEEP)",
+        "setsid bash -c 'kill -STOP $$; SLEEP' & (SLEEP)",
+        "kill -STOP $$",
+        "coproc (SLEEP); wait",
+        "( (SLEEP) & (SLEEP) & wait )",
+        "for i in $(seq 40); do setsid -f bash -c 'SLEEP'; done; (SLEEP)",
+    ] {
+        let answer = Ask::late(command).run();
+        assert_eq!(answer.end().cause, Cause::TimedOut, "{command}");
+        assert!(answer.end().ran >= Duration::from_secs(1), "{command}");
+        assert!(answer.took < Duration::from_secs(10), "{command}: {:?}", answer.took);
+        assert!(answer.ran.signals.iter().any(|(signal, ..)| *signal == libc::SIGTERM));
+    }
+    // Those who clean up may; those who ignore it may not.
+    let answer = Ask {
+        grace: Duration::from_secs(5),
+        ..Ask::late("trap 'echo cleaned; exit 3' TERM; sleep 30 & wait")
+    }
+    .run();
+    answer.is(Cause::TimedOut, Exit::Exited(3));
+    assert_eq!(answer.text(), "cleaned\n");
+    assert!(answer.took < Duration::from_secs(5));
+    let answer = Ask::late("trap '' TERM INT HUP QUIT; while :; do sleep 1; done").run();
+    answer.is(Cause::TimedOut, Exit::Signalled(9));
+    let signals: Vec<i32> = answer.ran.signals.iter().map(|(signal, ..)| *signal).collect();
+    assert_eq!(signals, [libc::SIGTERM, libc::SIGKILL]);
+}
+
+#[test]
+fn processes_that_fork_while_they_are_killed_are_ended() {
+    // Each forks, ends, and goes on as another, in a session of its own.
+    let hopper = "hop() { trap '' TERM; local i; for ((i = 0; i < 2000; i++)); do ( setsid -f true ); done; }; ";
+    for count in [4, 20] {
+        let command = format!("{hopper} for i in $(seq {count}); do hop & done; wait");
+        let answer = Ask::late(&command).run();
+        assert_eq!(answer.end().cause, Cause::TimedOut);
+    }
+}
+
+#[test]
+fn a_call_can_be_cancelled_at_any_time() {
+    let cancel = Cancel::default();
+    let waiting = cancel.clone();
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        waiting.cancel();
+        waiting.cancel();
+    });
+    let answer = Ask::new("(SLEEP) & (SLEEP)").run_with(&cancel);
+    assert_eq!(answer.end().cause, Cause::Cancelled);
+    assert!(answer.took < Duration::from_secs(10));
+    thread.join().expect("the thread");
+
+    // Before it began, and around its own end.
+    for delay in (0..60).map(|step| step * 100) {
+        let cancel = Cancel::default();
+        let other = cancel.clone();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(delay));
+            other.cancel();
+        });
+        let answer = Ask::new("true").run_with(&cancel);
+        let end = answer.end();
+        assert!(matches!(end.cause, Cause::Cancelled | Cause::Natural), "{end:?}");
+        thread.join().expect("the thread");
+    }
+}
+
+#[test]
+fn a_lost_supervisor_is_told_and_its_leader_dies_with_it() {
+    let answer = Ask::new("kill -9 $PPID; exec -a lost sleep 30").run();
+    assert!(
+        matches!(answer.ran.ending, Ending::SupervisorLost(_)),
+        "{:?}",
+        answer.ran.ending
+    );
+    assert!(answer.took < Duration::from_secs(5));
+}
+
+#[test]
+fn many_at_once_do_not_disturb_each_other() {
+    let threads: Vec<_> = (0..24_i32)
+        .map(|number| {
+            std::thread::spawn(move || {
+                let cancel = Cancel::default();
+                if number % 2 == 0 {
+                    let command = format!("sleep 0.2; exit {number}");
+                    Ask::new(&command)
+                        .run_with(&cancel)
+                        .is(Cause::Natural, Exit::Exited(number));
+                } else {
+                    let other = cancel.clone();
+                    let thread = std::thread::spawn(move || {
+                        std::thread::sleep(Duration::from_millis(100));
+                        other.cancel();
+                    });
+                    let answer = Ask::new("(SLEEP) & (SLEEP)").run_with(&cancel);
+                    assert_eq!(answer.end().cause, Cause::Cancelled);
+                    thread.join().expect("the thread");
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("a command");
+    }
+}
