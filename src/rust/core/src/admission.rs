@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::outcome::Code;
 use crate::path;
 use crate::receipt::record::Resolved;
-use crate::resolve::{self, Found, Object, Refused, Resolver, Use, Want};
+use crate::resolve::{self, Found, Object, Refused, Use, Want};
 
 /// What a caller means to do with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

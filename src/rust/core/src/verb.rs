@@ -538,7 +538,7 @@ impl<'a> Work<'a> {
         let Target::Path(path) = target else { return None };
         let found = admit(&self.capability, path, Want::Name, using).ok()?;
         let facts = admission::facts(&found.object)?;
-        (facts.kind == crate::facts::Kind::Symlink).then(|| found.resolver)
+        (facts.kind == crate::facts::Kind::Symlink).then_some(found.resolver)
     }
 
     /// The same work with no borrowed content, for another thread.
