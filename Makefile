@@ -4,7 +4,8 @@
 # What cargo builds is kept between two runs here; a plain R CMD INSTALL throws it away.
 export RHOCAP_BUILD_DIR ?= $(CURDIR)/src/build
 
-.PHONY: demo test install packages vendor wrappers document format lint check bench check-rho
+.PHONY: demo test install packages vendor wrappers document check-generated format lint check
+.PHONY: test-install bench check-rho
 
 # The main job, offline, on this source tree.
 demo:
@@ -32,9 +33,15 @@ wrappers:
 	cd src && R CMD SHLIB -o rhocap.so entrypoint.c
 	Rscript tools/wrappers.R
 
-# man/ and NAMESPACE, from the comments in R/.
+# man/ and NAMESPACE, from the comments in R/. Before 7.3.0 roxygen2 wrote links in another way.
 document: install
+	Rscript tools/install-packages.R "roxygen2 (>= 7.3.0)"
 	Rscript -e 'roxygen2::roxygenise(load_code = "installed")'
+
+# Whether the last two were made after the last change.
+check-generated: install
+	Rscript tools/install-packages.R "roxygen2 (>= 7.3.0)"
+	tools/check-generated
 
 format:
 	tools/cargo fmt
@@ -48,6 +55,10 @@ lint:
 # As CRAN does it: from the source package, with nothing built before.
 check:
 	tools/check
+
+# What an install needs, says and leaves.
+test-install:
+	tools/test-install
 
 bench: packages install
 	bench/run

@@ -27,7 +27,6 @@ make_file <- function(name, bytes) {
 compare <- function(work, against, reach, ours, theirs, rounds, each) {
   time <- function(call) {
     gc(FALSE)
-    start <- proc.time()[["elapsed"]]
     stamp <- Sys.time()
     for (i in seq_len(each)) call()
     as.numeric(Sys.time() - stamp, units = "secs") / each
@@ -71,20 +70,28 @@ compare(
 )
 
 middle_path <- file.path(root, make_file("middle.txt", 10 * 2^20))
-compare(
-  "R: `rho_read` 10 MiB", "`brio::read_file`", "<= 1.3",
-  function() rho_read(capability, "middle.txt", limit = Inf),
-  function() brio::read_file(middle_path),
-  rounds = 31L, each = 1L
-)
-
 large_path <- file.path(root, make_file("large.txt", 200 * 2^20))
-compare(
-  "R: `rho_read` 200 MiB", "`paste(readLines(), collapse = \"\\n\")`", "<= 0.3",
-  function() rho_read(capability, "large.txt", limit = Inf),
-  function() paste(readLines(large_path), collapse = "\n"),
-  rounds = 3L, each = 1L
+sizes <- list(
+  list(name = "10 MiB", path = middle_path, rounds = 31L),
+  list(name = "200 MiB", path = large_path, rounds = 3L)
 )
+for (size in sizes) {
+  work <- paste("R: `rho_read`", size$name)
+  path <- size$path
+  ours <- function() rho_read(capability, basename(path), limit = Inf)
+  compare(
+    work, "`brio::read_file`", "<= 1.3",
+    ours,
+    function() brio::read_file(path),
+    rounds = size$rounds, each = 1L
+  )
+  compare(
+    work, "`paste(readLines(), collapse = \"\\n\")`", "<= 0.3",
+    ours,
+    function() paste(readLines(path, warn = FALSE), collapse = "\n"),
+    rounds = size$rounds, each = 1L
+  )
+}
 
 text <- make_text(10 * 2^20)
 peer_path <- file.path(root, "peer.txt")
