@@ -1,31 +1,26 @@
-//! Verbs: a request is admitted, takes effect through the admitted handle, and leaves one receipt.
+//! One call: admitted, then carried out through what was admitted.
+
+mod receipt;
 
 use std::borrow::Cow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use serde_json::{json, Value as Json};
+use serde_json::Value as Json;
 
+use super::request::SHOWN;
+use super::{Access, Admitted, Caller, Expected, ReadLimit, Request, Target, Value};
 use crate::admission::{self, admit};
 use crate::capability::Capability;
 use crate::effect::edit::{self, Replacement};
 use crate::effect::relocate::{self, Fault, Side};
 use crate::effect::{list, read, remove, write, Cancel, Context, Extent, Report};
 use crate::escape::{display, display_bounded};
-use crate::outcome::{Call, Code, Decision, Refusal};
+use crate::outcome::{Call, Code, Refusal};
 use crate::policy::{Process, UNRESTRICTED_SENTENCE};
-use crate::receipt::record::{EnforcedBy, EnvironmentName, Resolved};
-use crate::receipt::{log, Record, SCHEMA};
+use crate::receipt::record::Resolved;
 use crate::resolve::{Found, Object, Refused, Resolver, Use, Want};
-
-pub use crate::admission::{Access, Admitted};
-pub use crate::effect::edit::Edited;
-pub use crate::effect::list::{ListEntry, Listing};
-pub use crate::effect::read::{Limit as ReadLimit, Text};
-pub use crate::effect::relocate::Moved;
-pub use crate::effect::remove::Removed;
-pub use crate::effect::write::{Expected, Written};
 
 /// From this size on, work runs on a thread of its own.
 const LONG: u64 = 4 << 20;
@@ -35,294 +30,6 @@ const LONG_COMPARED: u64 = 256 << 10;
 
 /// The same for writes that do not wait for the disk: they take less than 100 ms.
 const LONG_UNSYNCED: u64 = 32 << 20;
-
-/// Most bytes of a path or command that a receipt or message shows.
-const SHOWN: usize = 4096;
-
-/// Who asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Principal {
-    /// The person or program that holds the capability.
-    User,
-    /// A language model, through a tool.
-    Model,
-}
-
-impl Principal {
-    /// The word used in receipts.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Model => "model",
-        }
-    }
-}
-
-/// By which verb or tool, and for whom.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    /// The verb or tool: `rho_read`, `read`.
-    pub tool: String,
-    /// Who asked.
-    pub principal: Principal,
-}
-
-/// What a verb works on.
-#[derive(Debug)]
-pub enum Target {
-    /// A path, to be admitted now.
-    Path(Vec<u8>),
-    /// An object that was admitted before.
-    Admitted(Box<Admitted>),
-}
-
-impl Target {
-    fn shown(&self) -> String {
-        match self {
-            Self::Path(path) => display_bounded(path, SHOWN),
-            Self::Admitted(admitted) => display_bounded(&admitted.request, SHOWN),
-        }
-    }
-}
-
-/// What is asked.
-#[derive(Debug)]
-pub enum Request<'a> {
-    /// Open, and keep for one later call.
-    Admit {
-        /// The path.
-        path: Vec<u8>,
-        /// For what.
-        access: Access,
-    },
-    /// Read text.
-    Read {
-        /// The file.
-        target: Target,
-        /// First and last line, from 1, both included.
-        lines: Option<(u64, u64)>,
-        /// How much text.
-        limit: ReadLimit,
-    },
-    /// Write a whole file.
-    Write {
-        /// The file.
-        target: Target,
-        /// The bytes.
-        content: Cow<'a, [u8]>,
-        /// Whether they go to the end of what is there.
-        append: bool,
-        /// Whether missing directories are made.
-        create_parents: bool,
-        /// What must be there.
-        expected: Option<Expected>,
-    },
-    /// Replace exact text.
-    Edit {
-        /// The file.
-        target: Target,
-        /// The text to find.
-        old: Vec<u8>,
-        /// The text to put in its place.
-        new: Vec<u8>,
-        /// How often it must occur.
-        count: u64,
-        /// What must be there.
-        expected: Option<Expected>,
-    },
-    /// List a directory.
-    List {
-        /// The directory.
-        target: Target,
-        /// Whether directories below are listed too.
-        recursive: bool,
-    },
-    /// Move an entry.
-    Move {
-        /// The entry.
-        from: Target,
-        /// The new path.
-        to: Vec<u8>,
-        /// Whether something there is replaced.
-        overwrite: bool,
-    },
-    /// Remove a file, a link itself, or an empty directory.
-    Remove {
-        /// The entry.
-        target: Target,
-    },
-    /// Run a command. Refused or not available in this version.
-    Bash {
-        /// The command.
-        command: Vec<u8>,
-    },
-    /// A tool call that fits no request.
-    Reject {
-        /// The arguments as they came.
-        arguments: Json,
-        /// What is wrong, and what would be right.
-        refusal: Refusal,
-    },
-}
-
-impl Request<'_> {
-    /// What a receipt shows: what was asked, and no content.
-    fn described(&self) -> Json {
-        let mut described = match self {
-            Self::Admit { path, access } => {
-                json!({"path": display_bounded(path, SHOWN), "access": access.as_str()})
-            }
-            Self::Read { target, lines, limit } => {
-                let mut described = json!({"path": target.shown()});
-                if let Some((first, last)) = lines {
-                    described["lines"] = json!([first, last]);
-                }
-                match limit {
-                    ReadLimit::Default => {}
-                    ReadLimit::Bytes(bytes) => described["limit"] = (*bytes).into(),
-                    ReadLimit::Capability => described["limit"] = "capability".into(),
-                }
-                described
-            }
-            Self::Write {
-                target,
-                append,
-                create_parents,
-                ..
-            } => json!({"path": target.shown(), "append": append, "create_parents": create_parents}),
-            Self::Edit { target, count, .. } => json!({"path": target.shown(), "count": count}),
-            Self::List { target, recursive } => json!({"path": target.shown(), "recursive": recursive}),
-            Self::Move { from, to, overwrite } => {
-                json!({"path": from.shown(), "to": display_bounded(to, SHOWN), "overwrite": overwrite})
-            }
-            Self::Remove { target } => json!({"path": target.shown()}),
-            Self::Bash { command } => json!({"command": display_bounded(command, SHOWN)}),
-            Self::Reject { arguments, .. } => json!({"arguments": escape_json(arguments)}),
-        };
-        if let Self::Write { expected, .. } | Self::Edit { expected, .. } = self {
-            match expected {
-                None => {}
-                Some(Expected::Absent) => described["expected"] = "absent".into(),
-                Some(Expected::Version(version)) => {
-                    described["expected"] = display_bounded(version.as_bytes(), SHOWN).into();
-                }
-            }
-        }
-        described
-    }
-}
-
-/// What comes of a request.
-#[derive(Debug)]
-pub enum Value {
-    /// Of an admission.
-    Admitted(Admitted),
-    /// Of reading.
-    Text(Text),
-    /// Of writing.
-    Written(Written),
-    /// Of editing.
-    Edited(Edited),
-    /// Of listing.
-    Listing(Listing),
-    /// Of moving.
-    Moved(Moved),
-    /// Of removing.
-    Removed(Removed),
-}
-
-/// A call that is done, or still at work.
-#[derive(Debug)]
-pub enum Started {
-    /// Done.
-    Done(Box<Call<Value>>),
-    /// At work on a thread of its own.
-    Running(Job),
-}
-
-/// A call at work on a thread of its own.
-#[derive(Debug)]
-pub struct Job {
-    shared: Arc<(Mutex<Option<Call<Value>>>, Condvar)>,
-    cancel: Cancel,
-}
-
-impl Job {
-    /// Waits; whether the call is done.
-    #[must_use]
-    pub fn wait(&self, most: Duration) -> bool {
-        let (done, signal) = &*self.shared;
-        let done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        let (done, _) = signal
-            .wait_timeout_while(done, most, |done| done.is_none())
-            .unwrap_or_else(PoisonError::into_inner);
-        done.is_some()
-    }
-
-    /// Asks the call to stop. Its outcome is `Cancelled`, unless it was done before.
-    pub fn cancel(&self) {
-        self.cancel.cancel();
-    }
-
-    /// The call, once it is done; only once.
-    #[must_use]
-    pub fn take(&self) -> Option<Call<Value>> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// Starts a call: admits here, and goes on here or, for long work, on a thread of its own.
-#[must_use]
-pub fn start(capability: &Arc<Capability>, request: Request<'_>, caller: Caller) -> Started {
-    let mut work = Work::admit(capability, request, caller, Use::Best);
-    if !work.is_long() {
-        return Started::Done(Box::new(work.finish(&Cancel::default())));
-    }
-    let shared = Arc::new((Mutex::new(None), Condvar::new()));
-    let job = Job {
-        shared: Arc::clone(&shared),
-        cancel: Cancel::default(),
-    };
-    let cancel = job.cancel.clone();
-    let slot = Arc::new(Mutex::new(Some(work.owned())));
-    let theirs = Arc::clone(&slot);
-    let spawned = std::thread::Builder::new().name("rhocap".to_owned()).spawn(move || {
-        let Some(mut work) = theirs.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-            return;
-        };
-        // A caller that waits must not wait for ever, whatever happens here.
-        let call = catch_unwind(AssertUnwindSafe(|| work.finish(&cancel))).unwrap_or_else(|_| {
-            work.refused = Some(defect().into());
-            work.finish(&cancel)
-        });
-        *shared.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
-        shared.1.notify_all();
-    });
-    if spawned.is_ok() {
-        return Started::Running(job);
-    }
-    // No thread to be had: the work is done here.
-    let work = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match work {
-        Some(mut work) => Started::Done(Box::new(work.finish(&Cancel::default()))),
-        None => Started::Running(job),
-    }
-}
-
-/// Runs a call to its end on this thread.
-#[must_use]
-pub fn run(capability: &Arc<Capability>, request: Request<'_>, caller: Caller, using: Use) -> Call<Value> {
-    Work::admit(capability, request, caller, using).finish(&Cancel::default())
-}
-
-/// Answers a request before any path is looked at: what was given is not what a request is made of.
-#[must_use]
-pub fn refuse(capability: &Arc<Capability>, request: &Request<'_>, caller: Caller, refusal: Refusal) -> Call<Value> {
-    let mut work = Work::new(capability, request, caller);
-    work.refused = Some(refusal.into());
-    work.finish(&Cancel::default())
-}
 
 /// What is left to do after admission.
 enum Plan<'a> {
@@ -352,7 +59,7 @@ enum Plan<'a> {
     Refused,
 }
 
-struct Work<'a> {
+pub(super) struct Work<'a> {
     capability: Arc<Capability>,
     caller: Caller,
     started: Instant,
@@ -370,7 +77,7 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// A call about which nothing is decided yet.
-    fn new(capability: &Arc<Capability>, request: &Request<'_>, caller: Caller) -> Self {
+    pub(super) fn new(capability: &Arc<Capability>, request: &Request<'_>, caller: Caller) -> Self {
         let described = request.described();
         Self {
             capability: Arc::clone(capability),
@@ -389,7 +96,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn admit(capability: &Arc<Capability>, request: Request<'a>, caller: Caller, using: Use) -> Self {
+    pub(super) fn admit(capability: &Arc<Capability>, request: Request<'a>, caller: Caller, using: Use) -> Self {
         let mut work = Self::new(capability, &request, caller);
         match request {
             Request::Admit { path, access } => {
@@ -542,7 +249,7 @@ impl<'a> Work<'a> {
     }
 
     /// The same work with no borrowed content, for another thread.
-    fn owned(self) -> Work<'static> {
+    pub(super) fn owned(self) -> Work<'static> {
         let plan = match self.plan {
             Plan::Admit(access) => Plan::Admit(access),
             Plan::Read { lines, limit } => Plan::Read { lines, limit },
@@ -586,7 +293,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn is_long(&self) -> bool {
+    pub(super) fn is_long(&self) -> bool {
         let Some(found) = &self.found else { return false };
         let size = admission::facts(&found.object).map_or(0, |facts| facts.size);
         match &self.plan {
@@ -613,7 +320,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn finish(&mut self, cancel: &Cancel) -> Call<Value> {
+    /// Has the call end with this, and no effect.
+    pub(super) fn refuse(&mut self, refusal: Refusal) {
+        self.refused = Some(refusal.into());
+    }
+
+    pub(super) fn finish(&mut self, cancel: &Cancel) -> Call<Value> {
         let capability = Arc::clone(&self.capability);
         let mut context = Context {
             limits: capability.limits(),
@@ -716,95 +428,10 @@ impl<'a> Work<'a> {
             Plan::Refused => Err(lost()),
         }
     }
-
-    /// Names what was asked for, never what it resolved to.
-    fn say(&self, refusal: Refusal) -> Refusal {
-        if self.shown.is_empty() && self.request.get("path").is_none() {
-            return refusal;
-        }
-        // Without telling what the allowed directories are.
-        let next = match refusal.code {
-            _ if self.capability.cwd().inside.is_none() => "",
-            Code::Escape => " Give a path that stays below the working directory.",
-            Code::NotUnderRoot => " Give a path below the working directory.",
-            _ => "",
-        };
-        let message = format!("\"{}\": {}{next}", self.shown, refusal.message);
-        refusal.say(message)
-    }
-
-    fn receipt(
-        &mut self,
-        outcome: &Result<Value, Refusal>,
-        rule: Option<String>,
-        admitted: bool,
-        report: Report,
-    ) -> Arc<crate::receipt::Receipt> {
-        let refusal = outcome.as_ref().err();
-        let decided = refusal.map(|refusal| refusal.code.decision());
-        let decision = match (decided, admitted) {
-            (Some(Decision::Denied), _) => "denied",
-            (None | Some(Decision::Failed), true) => "allowed",
-            (_, false) => "undecided",
-        };
-        let environment = if self.command {
-            self.capability
-                .environment()
-                .names()
-                .map(|(name, kind)| EnvironmentName {
-                    name,
-                    kind: kind.as_str(),
-                })
-                .collect()
-        } else {
-            Vec::new()
-        };
-        let unrestricted = self.command && self.capability.process() == Process::Unrestricted;
-        let mechanism = if unrestricted { "none" } else { "admission" };
-        log().append(Record {
-            schema: SCHEMA,
-            id: crate::random::hex(16),
-            seq: 0,
-            time: now(),
-            tool: &self.caller.tool,
-            principal: self.caller.principal.as_str(),
-            capability: self.capability.digest(),
-            placement: self.capability.placement().label(),
-            request: &self.request,
-            resolved: self.resolved.take(),
-            resolved_to: self.resolved_to.take(),
-            decision,
-            outcome: decided.map_or("ok", Decision::as_str),
-            code: refusal.map(|refusal| refusal.code.as_str()),
-            message: refusal.map(|refusal| refusal.message.as_str()),
-            // What the capability denies was never begun, also where that is known late: of what lies in a
-            // directory that is to be moved, or of a file's size.
-            stage: refusal.map(|refusal| {
-                if admitted && refusal.code.decision() == Decision::Failed {
-                    "effect"
-                } else {
-                    "admit"
-                }
-            }),
-            effect: report.extent.as_str(),
-            rule,
-            enforced_by: EnforcedBy {
-                mechanism,
-                resolver: self.resolver,
-                gaps: report.gaps,
-            },
-            environment,
-            version_before: report.version_before,
-            version_after: report.version_after,
-            bytes: report.bytes,
-            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
-            previous: String::new(),
-        })
-    }
 }
 
 /// The outcome of a panic.
-fn defect() -> Refusal {
+pub(super) fn defect() -> Refusal {
     Refusal::new(Code::SystemError).say("rhocap failed inside; please report this.")
 }
 
@@ -815,15 +442,4 @@ fn fits(want: Want, object: &Object) -> bool {
             | (Want::Directory, Object::Directory { .. })
             | (Want::Entry { .. } | Want::Name, Object::Entry { .. })
     )
-}
-
-/// The arguments of a rejected call: shown, bounded and escaped.
-fn escape_json(arguments: &Json) -> Json {
-    display_bounded(arguments.to_string().as_bytes(), SHOWN).into()
-}
-
-fn now() -> String {
-    let format =
-        time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
-    time::OffsetDateTime::now_utc().format(&format).unwrap_or_default()
 }
