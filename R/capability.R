@@ -16,7 +16,8 @@ NULL
 #'
 #' @details
 #' Roots are directories that exist now, given as absolute paths without `..`. They are opened now
-#' and kept open: a directory renamed or replaced later changes nothing. Writing includes reading. A
+#' and kept open: a root renamed or replaced later changes nothing. Relative paths start at `cwd` by
+#' its names below the root in which it lies. Writing includes reading. A
 #' write root must not be, or lie in, R's home, the directory of its start-up files, a library of
 #' `.libPaths()` or the installed rhocap.
 #'
@@ -156,6 +157,10 @@ rho_project_capability <- function(path, ...) {
 #'
 #' @param capability A capability.
 #' @param ... Not used; the arguments that follow are given by name.
+#' @details A root that lies inside a directory that is kept keeps its own rules there. Where other
+#' mounts are entered (`rho_limits(mounts = TRUE)`), no root can be left out: it may be mounted once
+#' more inside one that is kept. Give `limits` without them.
+#'
 #' @param read,write Directories to keep. Each must lie inside a root of the capability that allows
 #'   as much. What is not given stays as it is.
 #' @param cwd The new start of relative paths.

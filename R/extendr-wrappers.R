@@ -39,7 +39,7 @@ core_codes <- function() .Call(wrap__core_codes)
 
 core_shown <- function(texts) .Call(wrap__core_shown, texts)
 
-core_read <- function(handle, tool, principal, path, lines, limit) .Call(wrap__core_read, handle, tool, principal, path, lines, limit)
+core_read <- function(handle, tool, principal, path, lines, skip, limit) .Call(wrap__core_read, handle, tool, principal, path, lines, skip, limit)
 
 core_receipts_count <- function() .Call(wrap__core_receipts_count)
 

@@ -28,7 +28,8 @@ NULL
 #'   \item{`text`}{one string in UTF-8}
 #'   \item{`bytes`, `lines`}{bytes and lines of `text`}
 #'   \item{`total_bytes`, `total_lines`}{of the file}
-#'   \item{`first_line`}{the number of the first line in `text`}
+#'   \item{`first_line`, `first_byte`}{the number of the line in which `text` starts, and where in it,
+#'     in bytes; both from 1}
 #'   \item{`truncated`}{whether text was left out because of `limit`}
 #'   \item{`version`}{the version of the whole file, for `expected` of [rho_write()] and
 #'     [rho_edit()]}
@@ -59,6 +60,7 @@ rho_read <- function(capability, path, lines = NULL, limit = NULL) {
     "user",
     check_path(path),
     if (!is.null(lines)) check_lines(lines),
+    0,
     if (!is.null(limit)) check_number(limit, "limit", infinite = TRUE)
   ))
 }
@@ -78,6 +80,7 @@ RhoText <- rho_class(
     total_bytes = property_number(0),
     total_lines = property_number(0),
     first_line = property_number(1),
+    first_byte = property_number(1),
     truncated = property_flag(FALSE),
     version = property_string("")
   )

@@ -14,7 +14,8 @@ NULL
 #' environment entries and never a secret value, its length or its hash.
 #'
 #' @param x A value that a verb gave, a tool's result, or a condition from [rho_unwrap()].
-#' @param n The last so many receipts. The session keeps at most 100,000.
+#' @param n The last so many receipts. The session keeps the newest 100,000,
+#'   or fewer when these have more than 256 MiB.
 #' @return `rho_receipt()`: a value of class `RhoReceipt`; `NULL` for an outcome that no call made.
 #'   Its properties are the fields of the schema, such as `@decision`, `@code`, `@resolved` and
 #'   `@enforced_by`; `@json` is the text, from which `RhoReceipt(json)` makes one. `rho_receipts()`:
@@ -50,7 +51,7 @@ rho_receipt <- function(x) {
       abort(
         "value",
         paste(
-          "The receipt of this result is not in this session, which keeps its newest 100,000.",
+          "The receipt of this result is not in this session, which keeps only the newest.",
           "What it says is in `x@details$receipt`."
         ),
         argument = "x"

@@ -82,11 +82,12 @@ rho_tool_read <- function(capability) {
         refuse_argument("`first_line` must not be greater than `last_line`.")
       }
       lines <- if (first > 1 || last < Inf) c(first, last)
-      limit <- min(skip + most_text, 2^53)
       list(
-        outcome = as_outcome(core_read(handle, "read", "model", path, lines, limit)),
+        outcome = as_outcome(
+          core_read(handle, "read", "model", path, lines, skip, most_text)
+        ),
         asked = asked(path = path),
-        told = function(outcome) read_page(outcome, skip)
+        told = read_page
       )
     }
   )
@@ -555,17 +556,10 @@ refusal_text <- function(outcome, asked) {
 
 # What a model gets of a text that starts `skip` bytes before it: whole lines where there is one, a
 # part of a line otherwise, and how to read on.
-read_page <- function(outcome, skip) {
+read_page <- function(outcome) {
   newline <- as.raw(0x0a)
-  bytes <- charToRaw(outcome@text)
-  skip <- min(skip, length(bytes))
-  # Back to where a character starts.
-  while (skip < length(bytes) && (bytes[[skip + 1]] & as.raw(0xc0)) == as.raw(0x80)) {
-    skip <- skip - 1
-  }
-  before <- which(utils::head(bytes, skip) == newline)
-  line <- outcome@first_line + length(before)
-  page <- utils::tail(bytes, length(bytes) - skip)
+  page <- charToRaw(outcome@text)
+  line <- outcome@first_line
   ends <- which(page == newline)
   note <- NULL
   if (outcome@truncated && length(ends) > 0L) {
@@ -578,7 +572,7 @@ read_page <- function(outcome, skip) {
       digits(line + length(ends))
     )
   } else if (outcome@truncated) {
-    shown <- skip - max(before, 0) + length(page)
+    shown <- outcome@first_byte - 1 + length(page)
     note <- sprintf(
       paste(
         "\n[cut inside line %s of %s, after %s of its bytes;",

@@ -49,15 +49,16 @@ rho_write <- function(
   create_parents = FALSE,
   expected = NULL
 ) {
+  append <- check_flag(append, "append")
   as_outcome(core_write(
     capability_handle(capability),
     "rho_write",
     "user",
     check_path(path),
     check_content(text, "text"),
-    check_flag(append, "append"),
+    append,
     check_flag(create_parents, "create_parents"),
-    if (isTRUE(append)) check_expected(expected) else check_expected_whole(expected)
+    if (append) check_expected(expected) else check_expected_whole(expected)
   ))
 }
 

@@ -90,6 +90,7 @@ fn result(value: Value) -> (&'static str, Facts) {
                 ("total_bytes", read.total_bytes.into()),
                 ("total_lines", read.total_lines.into()),
                 ("first_line", read.first_line.into()),
+                ("first_byte", read.first_byte.into()),
                 ("truncated", read.truncated.into()),
                 ("version", read.version.into()),
             ],

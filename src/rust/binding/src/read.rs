@@ -2,7 +2,7 @@
 
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
-use rhocap_core::verb::{ReadLimit, Request};
+use rhocap_core::verb::{ReadLimit, ReadPart, Request};
 
 use crate::argument::{count, optional, range, Texts};
 use crate::condition::guard;
@@ -10,13 +10,16 @@ use crate::outcome::call;
 
 // Reads text.
 #[extendr]
-fn core_read(handle: Robj, tool: Robj, principal: Robj, path: Robj, lines: Robj, limit: Robj) -> Robj {
+fn core_read(handle: Robj, tool: Robj, principal: Robj, path: Robj, lines: Robj, skip: Robj, limit: Robj) -> Robj {
     guard(|| {
         let mut texts = Texts::default();
         let request = Request::Read {
             target: texts.target(&path, "path")?,
-            lines: optional(&lines, "lines", range)?,
-            limit: read_limit(&limit)?,
+            part: ReadPart {
+                lines: optional(&lines, "lines", range)?,
+                skip: count(&skip, "skip")?,
+                limit: read_limit(&limit)?,
+            },
         };
         call(&handle, &tool, &principal, &texts, request)
     })

@@ -36,14 +36,18 @@ pub fn display(bytes: &[u8]) -> String {
     out
 }
 
-/// [`display`], cut to about `most` bytes; what was left out is told by `...`.
+/// [`display`], cut to at most `most` bytes and `...`, which tells that something was left out.
 #[must_use]
 pub fn display_bounded(bytes: &[u8], most: usize) -> String {
-    if bytes.len() <= most {
-        return display(bytes);
-    }
     // A cut inside a character is shown as the bytes it left.
-    let mut shown = display(&bytes[..most]);
+    let mut shown = display(&bytes[..bytes.len().min(most)]);
+    if shown.len() <= most && bytes.len() <= most {
+        return shown;
+    }
+    // One byte may be shown by ten.
+    while shown.len() > most {
+        shown.pop();
+    }
     shown.push_str("...");
     shown
 }

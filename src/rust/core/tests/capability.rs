@@ -10,7 +10,7 @@ use rhocap_core::limits::Limits;
 use rhocap_core::outcome::Code;
 use rhocap_core::policy::{Network, Placement, Process};
 use rhocap_core::resolve::Use;
-use rhocap_core::verb::{self, Caller, Principal, ReadLimit, Request, Target};
+use rhocap_core::verb::{self, Caller, Principal, ReadLimit, ReadPart, Request, Target};
 
 type Change<'a> = dyn Fn(&mut CapabilitySpec) + 'a;
 
@@ -63,8 +63,11 @@ fn kind(result: Result<Arc<Capability>, rhocap_core::misuse::Misuse>) -> &'stati
 fn read(capability: &Arc<Capability>, path: &str) -> Option<Code> {
     let request = Request::Read {
         target: Target::Path(path.as_bytes().to_vec()),
-        lines: None,
-        limit: ReadLimit::Default,
+        part: ReadPart {
+            lines: None,
+            skip: 0,
+            limit: ReadLimit::Default,
+        },
     };
     run(capability, request)
 }
@@ -487,6 +490,26 @@ fn a_narrower_environment_starts_from_the_minimal_set() {
     let kept = names(&narrow(&inherited, &["PATH"]));
     assert!(kept.contains(&("PATH".to_owned(), "inherited")), "{kept:?}");
     assert_eq!(kept.len(), names(&minimal).len());
+}
+
+#[test]
+fn no_root_is_left_out_while_other_mounts_are_entered() {
+    let tree = tree();
+    let at = |path: &str| bytes(tree.path().join(path));
+    std::fs::create_dir(tree.path().join("other")).unwrap();
+    let mut spec = spec(&tree);
+    spec.read = vec![at("other")];
+    spec.limits.mounts = true;
+    let mounts = spec.limits.clone();
+    let whole = Capability::new(spec).unwrap();
+    let without = |limits: Limits| NarrowSpec {
+        read: Some(vec![]),
+        limits: Some(limits),
+        ..NarrowSpec::default()
+    };
+    assert_eq!(kind(whole.narrow(without(mounts))), "wider");
+    assert_eq!(kind(whole.narrow(without(Limits::default()))), "made");
+    assert_eq!(kind(whole.narrow(NarrowSpec::default())), "made");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use similar::TextDiff;
+use similar::{Change, TextDiff};
 
 use super::install::{self, Basis, Entry};
 use super::write::Expected;
@@ -166,21 +166,28 @@ fn difference(before: &[u8], after: &[u8], path: &str) -> (String, bool) {
     }
     // Both were checked to be UTF-8, and are cut at ends of lines.
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    // A line ends at its newline only: diff and patch take a carriage return for text.
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
     let diff = TextDiff::configure()
         // A difference that takes longer is given more coarsely.
         .timeout(std::time::Duration::from_millis(500))
-        .diff_lines(old.as_ref(), new.as_ref());
+        .newline_terminated(true)
+        .diff_slices(&old, &new);
     let mut text = format!("--- a/{path}\n+++ b/{path}\n");
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        let (Some(first), Some(last)) = (hunk.ops().first(), hunk.ops().last()) else {
-            continue;
-        };
-        let old = range(skipped + first.old_range().start, skipped + last.old_range().end);
-        let new = range(skipped + first.new_range().start, skipped + last.new_range().end);
+        let Some(first) = hunk.ops().first() else { continue };
+        let changes: Vec<_> = hunk.iter_changes().collect();
+        // Counted, because the ends of the operations are not always those of the changes.
+        let span =
+            |lines: Vec<usize>, start: usize| range(skipped + lines.first().copied().unwrap_or(start), lines.len());
+        let old = changes.iter().filter_map(Change::old_index).collect();
+        let new = changes.iter().filter_map(Change::new_index).collect();
+        let (old, new) = (span(old, first.old_range().start), span(new, first.new_range().start));
         let _ = writeln!(text, "@@ -{old} +{new} @@");
-        for change in hunk.iter_changes() {
+        for change in changes {
             let _ = write!(text, "{}{}", change.tag(), change.value());
-            if change.missing_newline() {
+            if !change.value().ends_with('\n') {
                 text.push_str("\n\\ No newline at end of file\n");
             }
         }
@@ -199,9 +206,9 @@ fn difference(before: &[u8], after: &[u8], path: &str) -> (String, bool) {
     (text, true)
 }
 
-/// Lines `start` to `end` (from 0, the end not included) as the head of a hunk gives them.
-fn range(start: usize, end: usize) -> String {
-    match end - start {
+/// So many lines from line `start` (from 0) on, as the head of a hunk gives them.
+fn range(start: usize, length: usize) -> String {
+    match length {
         0 => format!("{start},0"),
         1 => format!("{}", start + 1),
         length => format!("{},{length}", start + 1),
@@ -233,62 +240,89 @@ fn changed<'a>(before: &'a [u8], after: &'a [u8]) -> (usize, &'a [u8], &'a [u8])
 mod tests {
     use super::*;
 
-    /// What `similar` says of the whole texts.
-    fn whole(before: &str, after: &str) -> String {
-        TextDiff::from_lines(before, after)
-            .unified_diff()
-            .context_radius(CONTEXT)
-            .header("a/f", "b/f")
-            .to_string()
-    }
-
-    #[test]
-    fn a_wrong_count_says_what_to_do() {
-        for (before, old, count, found, told) in [
-            (
-                "a a a",
-                "a",
-                1,
-                3,
-                "occurs 3 times, not once. Give more of its surroundings, or the right count.",
-            ),
-            ("a a", "a", 3, 2, "occurs 2 times, not 3 times. Give the right count."),
-            ("a\nb\n", "a  b", 1, 0, "Read the file again and copy the text exactly"),
-            ("a\r\nb\r\n", "a\nb", 1, 0, "write \\r\\n in the old and the new text"),
-            ("a\r\nb\r\n", "a\r\nc", 1, 0, "Read the file again"),
-            ("a\r\nb\r\n", "c", 1, 0, "Read the file again"),
-        ] {
-            let replacement = Replacement {
-                old: old.into(),
-                new: Vec::new(),
-                count,
+    /// Applies a difference as `patch` does: every head and every line must fit.
+    fn patched(before: &str, diff: &str) -> String {
+        let old: Vec<&str> = before.split_inclusive('\n').collect();
+        let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+        let (mut after, mut at) = (Vec::<String>::new(), 0);
+        while let Some(head) = lines.next() {
+            let numbers = |field: &str| {
+                let (start, length) = field[1..].split_once(',').unwrap_or((&field[1..], "1"));
+                let (start, length): (usize, usize) = (start.parse().unwrap(), length.parse().unwrap());
+                (start - usize::from(length > 0), length)
             };
-            let message = miscounted(before.as_bytes(), &replacement, found);
-            assert!(message.contains(told), "{message}");
+            let fields: Vec<&str> = head.split(' ').collect();
+            assert!(fields[0] == "@@" && fields[3] == "@@\n", "{head:?} in {diff:?}");
+            let (from, to) = (numbers(fields[1]), numbers(fields[2]));
+            after.extend(old[at..from.0].iter().map(ToString::to_string));
+            at = from.0;
+            assert_eq!(after.len(), to.0, "{diff:?}");
+            let (mut taken, mut given) = (0, 0);
+            while (taken, given) < (from.1, to.1) || lines.peek().is_some_and(|line| line.starts_with('\\')) {
+                let line = lines.next().unwrap();
+                let mut text = line[1..].to_owned();
+                if lines.peek().is_some_and(|next| next.starts_with('\\')) {
+                    lines.next();
+                    text.pop();
+                }
+                if !line.starts_with('+') {
+                    assert_eq!(old[at], text, "{diff:?}");
+                    (at, taken) = (at + 1, taken + 1);
+                }
+                if !line.starts_with('-') {
+                    after.push(text);
+                    given += 1;
+                }
+            }
+            assert_eq!((taken, given), (from.1, to.1), "{diff:?}");
         }
+        after.extend(old[at..].iter().map(ToString::to_string));
+        after.concat()
     }
 
     #[test]
-    fn a_difference_of_the_changed_lines_is_the_difference_of_the_whole() {
+    fn differences_can_be_applied() {
         let long: Vec<String> = (1..=200).map(|line| format!("line {line}\n")).collect();
         let long = long.concat();
-        for (before, old, new) in [
+        let cases = [
             ("a\n", "a", "b"),
             ("a", "a", "b"),
             ("a", "a", ""),
             ("a\nb\nc\n", "b\n", ""),
             ("a\nb\nc", "c", "c\n"),
-            ("a\na\na\na\na\na\na\na\na\n", "a\na\na\na\na\na\na\na\na", "a"),
+            ("a\n\na\n", "a", ""),
+            ("a\rb\nc\r\nd\r", "b", "\r"),
             (long.as_str(), "line 1\n", ""),
             (long.as_str(), "line 100\n", "line 100\nmore\n"),
             (long.as_str(), "line 200\n", "end"),
             (long.as_str(), "line 5", "LINE 5"),
             (long.as_str(), "0\n", "0\n\n"),
-        ] {
-            let after = before.replace(old, new);
+        ];
+        let check = |before: &str, after: &str| {
             let (text, cut) = difference(before.as_bytes(), after.as_bytes(), "f");
             assert!(!cut);
-            assert_eq!(text, whole(before, &after), "{old:?} -> {new:?}");
+            assert_eq!(patched(before, &text), after, "{before:?}: {text:?}");
+        };
+        for (before, old, new) in cases {
+            check(before, &before.replace(old, new));
+        }
+        // Texts of few different lines, where much is the same.
+        let mut state = 1_u64;
+        let mut next = |most: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        for _ in 0..5_000 {
+            let pieces = ["a\n", "b\n", "\n", "a\rb\n", "\r\n", "b"];
+            let mut before = String::new();
+            for _ in 0..next(30) {
+                before.push_str(pieces[usize::try_from(next(6)).unwrap()]);
+            }
+            let old = pieces[usize::try_from(next(6)).unwrap()];
+            let new = ["", "a", "\n", "b\nb\n", "\r"][usize::try_from(next(5)).unwrap()];
+            check(&before, &before.replace(old, new));
         }
     }
 }

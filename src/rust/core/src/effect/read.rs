@@ -45,8 +45,10 @@ pub struct Text {
     pub total_bytes: u64,
     /// Lines of the whole file.
     pub total_lines: u64,
-    /// The number of the first line of `text`, from 1.
+    /// The number of the line in which `text` starts, from 1.
     pub first_line: u64,
+    /// Where in that line it starts, in bytes from 1.
+    pub first_byte: u64,
     /// Whether the limit cut the text short of what was asked for.
     pub truncated: bool,
     /// The version of the whole file.
@@ -105,6 +107,17 @@ pub fn bytes(handle: OwnedFd, facts: &Facts, most: u64, cancel: &Cancel) -> Resu
     }
 }
 
+/// Which part of a file's text is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// First and last line, from 1, both included.
+    pub lines: Option<(u64, u64)>,
+    /// How many bytes of these are left out at their start; fewer where that would cut a character.
+    pub skip: u64,
+    /// How much.
+    pub limit: Limit,
+}
+
 /// Reads text.
 ///
 /// # Errors
@@ -113,8 +126,7 @@ pub fn text(
     handle: OwnedFd,
     facts: &Facts,
     path: String,
-    lines: Option<(u64, u64)>,
-    limit: Limit,
+    part: Part,
     context: &mut Context<'_>,
 ) -> Result<Text, Refusal> {
     let content = bytes(handle, facts, context.limits.read_bytes, context.cancel)?;
@@ -126,18 +138,28 @@ pub fn text(
     };
     context.report.version_before = Some(version.clone());
     check_nul(&content)?;
-    let text =
+    let mut text =
         String::from_utf8(content).map_err(|error| not_text("invalid UTF-8", error.utf8_error().valid_up_to()))?;
     context.cancel.check()?;
 
-    let (start, asked_end, first_line) = match lines {
+    let (lines_start, asked_end, mut first_line) = match part.lines {
         None => (0, text.len(), 1),
         Some((first, last)) => {
             let (start, end) = line_range(text.as_bytes(), first, last);
             (start, end, first)
         }
     };
-    let most = match limit {
+    let skip = usize::try_from(part.skip)
+        .unwrap_or(usize::MAX)
+        .min(asked_end - lines_start);
+    let mut start = lines_start + skip;
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    let skipped = &text.as_bytes()[lines_start..start];
+    first_line += memchr::memchr_iter(b'\n', skipped).count() as u64;
+    let first_byte = (skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1)) as u64 + 1;
+    let most = match part.limit {
         Limit::Default => DEFAULT_BYTES,
         Limit::Capability => context.limits.read_bytes,
         Limit::Bytes(bytes) => bytes.min(context.limits.read_bytes),
@@ -149,11 +171,9 @@ pub fn text(
             end -= 1;
         }
     }
-    let text = if start == 0 && end == text.len() {
-        text
-    } else {
-        text[start..end].to_owned()
-    };
+    // In place: a copy might find no memory, and that would end R.
+    text.truncate(end);
+    text.drain(..start);
     let count = if end - start == usize::try_from(total_bytes).unwrap_or(usize::MAX) {
         total_lines
     } else {
@@ -167,6 +187,7 @@ pub fn text(
         total_bytes,
         total_lines,
         first_line,
+        first_byte,
         truncated: end < asked_end,
         version,
         text,

@@ -17,7 +17,7 @@ pub use self::request::{Caller, Principal, Request, Target, Value};
 pub use crate::admission::{Access, Admitted};
 pub use crate::effect::edit::Edited;
 pub use crate::effect::list::{ListEntry, Listing};
-pub use crate::effect::read::{Limit as ReadLimit, Text};
+pub use crate::effect::read::{Limit as ReadLimit, Part as ReadPart, Text};
 pub use crate::effect::relocate::Moved;
 pub use crate::effect::remove::Removed;
 pub use crate::effect::write::{Expected, Written};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{json, Value as Json};
 
-use super::{Access, Admitted, Edited, Expected, Listing, Moved, ReadLimit, Removed, Text, Written};
+use super::{Access, Admitted, Edited, Expected, Listing, Moved, ReadLimit, ReadPart, Removed, Text, Written};
 use crate::escape::display_bounded;
 use crate::outcome::Refusal;
 
@@ -72,10 +72,8 @@ pub enum Request<'a> {
     Read {
         /// The file.
         target: Target,
-        /// First and last line, from 1, both included.
-        lines: Option<(u64, u64)>,
-        /// How much text.
-        limit: ReadLimit,
+        /// Which part of its text.
+        part: ReadPart,
     },
     /// Write a whole file.
     Write {
@@ -145,14 +143,17 @@ impl Request<'_> {
             Self::Admit { path, access } => {
                 json!({"path": display_bounded(path, SHOWN), "access": access.as_str()})
             }
-            Self::Read { target, lines, limit } => {
+            Self::Read { target, part } => {
                 let mut described = json!({"path": target.shown()});
-                if let Some((first, last)) = lines {
+                if let Some((first, last)) = part.lines {
                     described["lines"] = json!([first, last]);
                 }
-                match limit {
+                if part.skip > 0 {
+                    described["skip"] = part.skip.into();
+                }
+                match part.limit {
                     ReadLimit::Default => {}
-                    ReadLimit::Bytes(bytes) => described["limit"] = (*bytes).into(),
+                    ReadLimit::Bytes(bytes) => described["limit"] = bytes.into(),
                     ReadLimit::Capability => described["limit"] = "capability".into(),
                 }
                 described

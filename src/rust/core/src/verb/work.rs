@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde_json::Value as Json;
 
 use super::request::SHOWN;
-use super::{Access, Admitted, Caller, Expected, ReadLimit, Request, Target, Value};
+use super::{Access, Admitted, Caller, Expected, ReadPart, Request, Target, Value};
 use crate::admission::{self, admit};
 use crate::capability::Capability;
 use crate::effect::edit::{self, Replacement};
@@ -34,10 +34,7 @@ const LONG_UNSYNCED: u64 = 32 << 20;
 /// What is left to do after admission.
 enum Plan<'a> {
     Admit(Access),
-    Read {
-        lines: Option<(u64, u64)>,
-        limit: ReadLimit,
-    },
+    Read(ReadPart),
     Write {
         content: Cow<'a, [u8]>,
         append: bool,
@@ -103,9 +100,9 @@ impl<'a> Work<'a> {
                 work.take(Target::Path(path), access.want(), using);
                 work.plan = Plan::Admit(access);
             }
-            Request::Read { target, lines, limit } => {
+            Request::Read { target, part } => {
                 work.take(target, Want::File, using);
-                work.plan = Plan::Read { lines, limit };
+                work.plan = Plan::Read(part);
             }
             Request::Write {
                 target,
@@ -252,7 +249,7 @@ impl<'a> Work<'a> {
     pub(super) fn owned(self) -> Work<'static> {
         let plan = match self.plan {
             Plan::Admit(access) => Plan::Admit(access),
-            Plan::Read { lines, limit } => Plan::Read { lines, limit },
+            Plan::Read(part) => Plan::Read(part),
             Plan::Write {
                 content,
                 append,
@@ -297,7 +294,7 @@ impl<'a> Work<'a> {
         let Some(found) = &self.found else { return false };
         let size = admission::facts(&found.object).map_or(0, |facts| facts.size);
         match &self.plan {
-            Plan::Read { .. } => size > LONG,
+            Plan::Read(_) => size > LONG,
             // Comparing takes longer than reading.
             Plan::Edit { .. } => self.capability.limits().fsync || size > LONG_COMPARED,
             Plan::Write {
@@ -367,9 +364,9 @@ impl<'a> Work<'a> {
                 access,
                 found,
             ))),
-            Plan::Read { lines, limit } => {
+            Plan::Read(part) => {
                 let (handle, facts) = found.into_file().ok_or_else(lost)?;
-                read::text(handle, &facts, shown, lines, limit, context).map(Value::Text)
+                read::text(handle, &facts, shown, part, context).map(Value::Text)
             }
             Plan::Write {
                 content,

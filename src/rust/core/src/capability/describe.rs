@@ -1,0 +1,100 @@
+//! What a capability tells of itself, and its digest.
+
+use serde_json::{json, Value};
+
+use super::{with_slash, Capability};
+use crate::escape::display;
+use crate::path;
+use crate::policy::{Process, UNRESTRICTED_SENTENCE};
+
+impl Capability {
+    /// Everything that print shows.
+    #[must_use]
+    pub fn describe(&self) -> Value {
+        let mut shown = self.facts();
+        shown["id"] = self.id.clone().into();
+        shown["digest"] = self.digest.clone().into();
+        shown["added"] = self
+            .added
+            .iter()
+            .map(|(root, pattern, why)| {
+                json!({"root": display(&with_slash(&self.roots[*root].canonical)), "pattern": pattern, "why": why})
+            })
+            .collect();
+        if self.process == Process::Unrestricted {
+            shown["sentence"] = UNRESTRICTED_SENTENCE.into();
+        }
+        shown
+    }
+
+    fn facts(&self) -> Value {
+        let roots: Vec<Value> = self
+            .roots
+            .iter()
+            .map(|root| {
+                json!({
+                    "path": display(&with_slash(&root.canonical)),
+                    "declared": root.declared.iter().map(|names| display(&with_slash(names))).collect::<Vec<_>>(),
+                    "access": root.access,
+                    "origin": root.origin,
+                })
+            })
+            .collect();
+        json!({
+            "roots": roots,
+            "cwd": display(&with_slash(&self.cwd.opened.canonical)),
+            "cwd_inside": self.cwd.inside.is_some(),
+            "deny": self.deny.concat(),
+            "protect": self.protect.concat(),
+            // Each list stands for itself: a `!` of one opens nothing of another.
+            "deny_lists": self.deny,
+            "protect_lists": self.protect,
+            "environment": self.environment.describe(),
+            "environment_inherited": self.environment.is_inherited(),
+            "git": self.environment.describe_git(),
+            "process": self.process,
+            "network": self.network,
+            "placement": self.placement,
+            "limits": self.limits,
+        })
+    }
+
+    pub(super) fn compute_digest(&self) -> String {
+        let mut facts = self.facts();
+        // Other spellings of a root change nothing of what is allowed; carve-outs that it has from a
+        // root above it do, also when that root is gone.
+        if let Some(shown) = facts["roots"].as_array_mut() {
+            for (shown, root) in shown.iter_mut().zip(&self.roots) {
+                if let Some(shown) = shown.as_object_mut() {
+                    shown.remove("declared");
+                }
+                let mut anchors: Vec<_> = root
+                    .anchors
+                    .iter()
+                    .map(|anchor| (display(&path::join(&anchor.prefix)), anchor.rules.source()))
+                    .collect();
+                anchors.sort_unstable();
+                shown["anchors"] = json!(anchors);
+            }
+        }
+        facts["added"] = self
+            .added
+            .iter()
+            .map(|(root, pattern, _)| json!([root, pattern]))
+            .collect();
+        // An inherited environment has another set of names in each session.
+        if self.environment.is_inherited() {
+            facts["environment"] = self
+                .environment
+                .describe()
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|entry| entry["kind"] != "inherited")
+                .cloned()
+                .collect();
+        }
+        facts["schema"] = "rhocap.capability/1".into();
+        blake3::hash(facts.to_string().as_bytes()).to_hex()[..32].to_owned()
+    }
+}

@@ -1,0 +1,396 @@
+//! The host capability: one immutable value that says what its holder may do.
+
+mod describe;
+mod narrow;
+mod spec;
+
+use std::sync::Arc;
+
+use crate::carve_out::{self, CarveOuts, Effect, Leaf};
+use crate::environment::Environment;
+use crate::escape::display;
+use crate::limits::Limits;
+use crate::misuse::Misuse;
+use crate::path;
+use crate::policy::{Network, Placement, Process};
+use crate::root::{self, Anchor, Opened, Origin, Root, RootAccess};
+
+pub use self::spec::{CapabilitySpec, NarrowSpec, Reserved};
+
+/// The default `deny` patterns.
+#[must_use]
+pub const fn deny_defaults() -> &'static [&'static str] {
+    carve_out::DENY_DEFAULTS
+}
+
+/// The default `protect` patterns.
+#[must_use]
+pub const fn protect_defaults() -> &'static [&'static str] {
+    carve_out::PROTECT_DEFAULTS
+}
+
+/// Where relative paths start.
+pub struct Cwd {
+    /// The directory, held open, so that a smaller capability need not look for it again.
+    pub opened: Opened,
+    /// The root it lies in and its joined names there; none when it lies in no root. Relative paths start
+    /// by these names, beneath the root's own descriptor.
+    pub inside: Option<(usize, Vec<u8>)>,
+}
+
+/// A host capability. Immutable; shared by reference.
+pub struct Capability {
+    id: String,
+    digest: String,
+    roots: Vec<Root>,
+    cwd: Cwd,
+    environment: Environment,
+    process: Process,
+    network: Network,
+    placement: Placement,
+    deny: Vec<Vec<String>>,
+    protect: Vec<Vec<String>>,
+    /// Protect patterns that nobody wrote: root index, pattern, why.
+    added: Vec<(usize, String, String)>,
+    limits: Limits,
+    reserved: Vec<Reserved>,
+}
+
+struct Candidate {
+    opened: Opened,
+    access: RootAccess,
+    origin: Origin,
+    inherited: Vec<Anchor>,
+}
+
+/// What a capability is put together from, by `new` and by `narrow`.
+struct Parts {
+    candidates: Vec<Candidate>,
+    cwd: Opened,
+    environment: Environment,
+    process: Process,
+    network: Network,
+    placement: Placement,
+    /// Each list stands for itself, see [`CarveOuts::new`].
+    deny: Vec<Vec<String>>,
+    protect: Vec<Vec<String>>,
+    limits: Limits,
+    reserved: Vec<Reserved>,
+}
+
+impl Capability {
+    /// Makes a capability: opens the roots, compiles the carve-outs, takes inherited values.
+    ///
+    /// # Errors
+    /// `root`, `cwd`, `reserved`, `pattern`, `environment`, `limit`, or `not_enforceable` for a
+    /// policy that this version or this host cannot enforce.
+    pub fn new(spec: CapabilitySpec) -> Result<Arc<Self>, Misuse> {
+        spec.limits.check()?;
+        enforceable(spec.process, spec.network, &spec.placement)?;
+        let environment = Environment::new(&spec.environment)?;
+        let mut candidates = Vec::new();
+        for (paths, access, origin) in [
+            (&spec.read, RootAccess::Read, Origin::User),
+            (&spec.write, RootAccess::Write, Origin::User),
+            (&spec.libraries, RootAccess::Read, Origin::Library),
+        ] {
+            for given in paths {
+                let opened = root::open("root", given)?;
+                candidates.push(Candidate {
+                    opened,
+                    access,
+                    origin,
+                    inherited: Vec::new(),
+                });
+            }
+        }
+        let cwd = root::open("cwd", &spec.cwd)?;
+        Self::assemble(Parts {
+            candidates,
+            cwd,
+            environment,
+            process: spec.process,
+            network: spec.network,
+            placement: spec.placement,
+            deny: vec![spec.deny],
+            protect: vec![spec.protect],
+            limits: spec.limits,
+            reserved: spec.reserved,
+        })
+    }
+
+    fn assemble(parts: Parts) -> Result<Arc<Self>, Misuse> {
+        let Parts {
+            candidates,
+            cwd,
+            environment,
+            process,
+            network,
+            placement,
+            deny,
+            protect,
+            limits,
+            reserved,
+        } = parts;
+        // One directory is one root, with every spelling it was given by.
+        let mut merged: Vec<(Candidate, Vec<Vec<Vec<u8>>>)> = Vec::new();
+        for candidate in candidates {
+            let found = &candidate.opened.facts;
+            let same = |(known, _): &&mut (Candidate, Vec<_>)| {
+                known.opened.facts.identity == found.identity && known.opened.facts.mount == found.mount
+            };
+            if let Some((known, spellings)) = merged.iter_mut().find(same) {
+                known.access = known.access.max(candidate.access);
+                if candidate.origin == Origin::User {
+                    known.origin = Origin::User;
+                }
+                known.inherited.extend(candidate.inherited);
+                if !spellings.contains(&candidate.opened.declared) {
+                    spellings.push(candidate.opened.declared);
+                }
+            } else {
+                let spelling = candidate.opened.declared.clone();
+                merged.push((candidate, vec![spelling]));
+            }
+        }
+        let mut candidates = merged;
+        // The digest must not depend on the order in which roots were named.
+        candidates.sort_by(|(a, _), (b, _)| a.opened.canonical.cmp(&b.opened.canonical));
+
+        let mut added = Vec::new();
+        for (index, (candidate, _)) in candidates.iter().enumerate() {
+            if candidate.access == RootAccess::Write {
+                reserve(index, &candidate.opened, &reserved, &mut added)?;
+            }
+        }
+        let shared = CarveOuts::new(&deny, &protect)?;
+        let nothing = CarveOuts::new(&[], &[])?;
+        let mut own = Vec::new();
+        for (index, (candidate, _)) in candidates.iter().enumerate() {
+            let extra: Vec<String> = added
+                .iter()
+                .filter(|(root, _, _)| *root == index)
+                .map(|(_, pattern, _)| pattern.clone())
+                .collect();
+            own.push(match candidate.origin {
+                Origin::Library => Arc::clone(&nothing),
+                Origin::User if extra.is_empty() => Arc::clone(&shared),
+                Origin::User => {
+                    let mut lists = protect.clone();
+                    lists.push(extra);
+                    CarveOuts::new(&deny, &lists)?
+                }
+            });
+        }
+        let places: Vec<(Vec<Vec<u8>>, Origin)> = candidates
+            .iter()
+            .map(|(candidate, _)| (candidate.opened.canonical.clone(), candidate.origin))
+            .collect();
+        let below = |outer: &[Vec<u8>], inner: &[Vec<u8>]| inner.len() > outer.len() && inner.starts_with(outer);
+        let mut roots = Vec::new();
+        for (index, (candidate, declared)) in candidates.into_iter().enumerate() {
+            let mut anchors = vec![Anchor {
+                prefix: Vec::new(),
+                rules: Arc::clone(&own[index]),
+            }];
+            // A library in a directory that the user named lies under that one's carve-outs, too: a link in
+            // it may lead anywhere there.
+            for (outer, (canonical, origin)) in places.iter().enumerate() {
+                if *origin == Origin::User && below(canonical, &places[index].0) {
+                    let prefix = places[index].0[canonical.len()..].to_vec();
+                    anchors.push(Anchor {
+                        prefix,
+                        rules: Arc::clone(&own[outer]),
+                    });
+                }
+            }
+            for anchor in candidate.inherited {
+                let same =
+                    |known: &Anchor| known.prefix == anchor.prefix && known.rules.source() == anchor.rules.source();
+                if !anchors.iter().any(same) {
+                    anchors.push(anchor);
+                }
+            }
+            let spellings = declared
+                .iter()
+                .chain([&candidate.opened.canonical])
+                .map(|names| path::join(names))
+                .collect();
+            let root = Root {
+                declared,
+                spellings,
+                canonical: candidate.opened.canonical,
+                access: candidate.access,
+                origin: candidate.origin,
+                facts: candidate.opened.facts,
+                handle: candidate.opened.handle,
+                anchors,
+                has_inner: places.iter().any(|(canonical, _)| below(&places[index].0, canonical)),
+            };
+            if let Some(rule) = root.covering(Effect::Deny, b"", Leaf::Directory) {
+                let shown = display(&with_slash(&root.canonical));
+                return Err(Misuse::new("root", format!(
+                    "\"{shown}\" lies in a place that the pattern \"{rule}\" of a root above it denies. Leave the root out, or the pattern."
+                )).with("path", shown).with("pattern", rule));
+            }
+            roots.push(root);
+        }
+        let inside = most_specific(&roots, &cwd.canonical)
+            .map(|index| (index, path::join(&cwd.canonical[roots[index].canonical.len()..])));
+        let mut capability = Self {
+            id: crate::random::hex(16),
+            digest: String::new(),
+            roots,
+            cwd: Cwd { opened: cwd, inside },
+            environment,
+            process,
+            network,
+            placement,
+            deny,
+            protect,
+            added,
+            limits,
+            reserved,
+        };
+        capability.digest = capability.compute_digest();
+        Ok(Arc::new(capability))
+    }
+
+    /// A random, public name of this value.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The digest of everything that the capability allows, the same in every session.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The roots.
+    #[must_use]
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Where relative paths start.
+    #[must_use]
+    pub const fn cwd(&self) -> &Cwd {
+        &self.cwd
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The environment of commands.
+    #[must_use]
+    pub const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Which processes.
+    #[must_use]
+    pub const fn process(&self) -> Process {
+        self.process
+    }
+
+    /// Where calls run.
+    #[must_use]
+    pub const fn placement(&self) -> &Placement {
+        &self.placement
+    }
+}
+
+/// The index of the root that holds a path without links; the most specific one.
+#[must_use]
+pub fn most_specific(roots: &[Root], canonical: &[Vec<u8>]) -> Option<usize> {
+    roots
+        .iter()
+        .enumerate()
+        .filter(|(_, root)| canonical.starts_with(&root.canonical))
+        .max_by_key(|(_, root)| root.canonical.len())
+        .map(|(index, _)| index)
+}
+
+/// An absolute path from its names.
+#[must_use]
+pub fn with_slash(names: &[Vec<u8>]) -> Vec<u8> {
+    let mut whole = vec![b'/'];
+    whole.extend_from_slice(&path::join(names));
+    whole
+}
+
+fn reserve(
+    index: usize,
+    opened: &Opened,
+    reserved: &[Reserved],
+    added: &mut Vec<(usize, String, String)>,
+) -> Result<(), Misuse> {
+    let above = root::identities_above(&opened.handle);
+    for place in reserved {
+        // What does not exist, or what this user cannot open, cannot be written to through a root.
+        let Ok(found) = root::open("reserved", &place.path) else {
+            continue;
+        };
+        // By identity too: a directory of a library may be mounted in another place.
+        if opened.canonical.starts_with(&found.canonical) || above.contains(&found.facts.identity) {
+            let shown = display(&with_slash(&opened.declared));
+            return Err(Misuse::new("reserved", format!(
+                "\"{shown}\" cannot be writable: it is, or lies in, {} (\"{}\"), whose files run outside the capability. Choose another directory.",
+                place.what, display(&place.path)
+            )).with("path", shown).with("reserved", &place.what));
+        }
+        if found.canonical.starts_with(&opened.canonical) {
+            let Some(pattern) = carve_out::pattern::exact_directory(&found.canonical[opened.canonical.len()..]) else {
+                let shown = display(&with_slash(&opened.declared));
+                return Err(Misuse::new("reserved", format!(
+                    "\"{shown}\" cannot be writable: it holds {} (\"{}\"), whose name no pattern can protect. Rename that directory, or choose another.",
+                    place.what, display(&place.path)
+                )).with("path", shown).with("reserved", &place.what));
+            };
+            if !added.iter().any(|(root, known, _)| *root == index && *known == pattern) {
+                added.push((index, pattern, place.what.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn enforceable(process: Process, network: Network, placement: &Placement) -> Result<(), Misuse> {
+    let refuse = |what: &str, why: &str, way: &str| {
+        Err(Misuse::new("not_enforceable", format!("{what} cannot be enforced: {why}\n{way}")).with("policy", what))
+    };
+    if let Placement::Mirai { .. } = placement {
+        return refuse(
+            "Placement on a mirai daemon",
+            "this version of rhocap runs calls in this R process only.",
+            "This works: rho_host_capability(..., placement = rho_placement_local())",
+        );
+    }
+    match (process, network) {
+        (Process::Confined, _) => refuse(
+            "process = rho_process_confined()",
+            "this version of rhocap does not start confined commands yet.",
+            "Without commands:  rho_project_capability(path, process = rho_process_none())\n\
+             Or by name, with the full authority of this user:  rho_project_capability(path, process = rho_process_unrestricted(), network = rho_network_host())",
+        ),
+        (Process::Unrestricted, Network::None) => refuse(
+            "network = rho_network_none() with process = rho_process_unrestricted()",
+            "an unrestricted command can use every network that this user can.",
+            "This works: rho_host_capability(..., process = rho_process_unrestricted(), network = rho_network_host())",
+        ),
+        _ => Ok(()),
+    }
+}
+
+impl std::fmt::Debug for Capability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Capability")
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
+}
