@@ -47,6 +47,8 @@ format:
 	tools/cargo fmt
 	Rscript tools/style.R
 
+# The lines for macOS are compiled only on a Mac: where CI runs, Rust's library for
+# aarch64-apple-darwin cannot be had (rustup has no network there, Debian no package).
 lint:
 	tools/cargo fmt --check
 	tools/cargo clippy --workspace --all-targets -- -D warnings
