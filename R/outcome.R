@@ -160,6 +160,9 @@ check_outcome <- function(x) {
 
 # The value that a verb of the core gave: `list(kind, facts)`, or a job that is still running.
 as_outcome <- function(value) {
+  # The call into the core happens here. An interrupt while its result becomes R objects would jump
+  # over the core's frames; a call that takes long gives a job, for which R waits interruptibly.
+  value <- suspendInterrupts(value)
   if (!is.null(names(value))) {
     check_boundary(value)
   }

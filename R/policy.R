@@ -149,7 +149,8 @@ RhoPlacementMirai <- rho_class(
 #' @param read_bytes Largest file that is read, in bytes. It is checked before memory is taken. At
 #'   most 2^31 - 1, the longest string that R holds.
 #' @param symlinks Whether symbolic links are followed. They never lead out of the roots.
-#' @param mounts Whether other file systems mounted below a root are entered.
+#' @param mounts Whether other file systems mounted below a root are entered. What is mounted there
+#'   is judged by the rules of the directory around it, but for the directory of another root.
 #' @param shell The shell of commands, an absolute path.
 #' @param hard_links Whether a file with several names may be written. The other names may lie
 #'   outside the roots.

@@ -28,8 +28,8 @@ NULL
 #'   \item{`text`}{one string in UTF-8}
 #'   \item{`bytes`, `lines`}{bytes and lines of `text`}
 #'   \item{`total_bytes`, `total_lines`}{of the file}
-#'   \item{`first_line`, `first_byte`}{the number of the line in which `text` starts, and where in it,
-#'     in bytes; both from 1}
+#'   \item{`first_line`, `first_byte`}{the number of the line in which `text` starts, and where in
+#'     it, in bytes; both from 1}
 #'   \item{`truncated`}{whether text was left out because of `limit`}
 #'   \item{`version`}{the version of the whole file, for `expected` of [rho_write()] and
 #'     [rho_edit()]}

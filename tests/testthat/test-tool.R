@@ -300,7 +300,7 @@ test_that("a failure inside keeps the receipt of the call that was made", {
     handle = handle,
     run = function(params) {
       list(
-        outcome = as_outcome(core_read(handle, "read", "model", "f", NULL, NULL)),
+        outcome = as_outcome(core_read(handle, "read", "model", "f", NULL, 0, NULL)),
         asked = list(),
         told = function(outcome) stop("inside")
       )

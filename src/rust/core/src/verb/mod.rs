@@ -35,7 +35,8 @@ pub enum Started {
 #[must_use]
 pub fn start(capability: &Arc<Capability>, request: Request<'_>, caller: Caller) -> Started {
     let mut work = Work::admit(capability, request, caller, Use::Best);
-    if !work.is_long() {
+    // Without memory for a copy of what is to be written it is written from here.
+    if !work.is_long() || !work.own_content() {
         return Started::Done(Box::new(work.finish(&Cancel::default())));
     }
     job::start(work.owned())

@@ -245,7 +245,22 @@ impl<'a> Work<'a> {
         (facts.kind == crate::facts::Kind::Symlink).then_some(found.resolver)
     }
 
-    /// The same work with no borrowed content, for another thread.
+    /// Copies content that is borrowed, for another thread; whether there was memory for it.
+    pub(super) fn own_content(&mut self) -> bool {
+        if let Plan::Write { content, .. } = &mut self.plan {
+            if let Cow::Borrowed(bytes) = content {
+                let mut copy = Vec::new();
+                if copy.try_reserve_exact(bytes.len()).is_err() {
+                    return false;
+                }
+                copy.extend_from_slice(bytes);
+                *content = Cow::Owned(copy);
+            }
+        }
+        true
+    }
+
+    /// The same work for another thread, when its content is its own.
     pub(super) fn owned(self) -> Work<'static> {
         let plan = match self.plan {
             Plan::Admit(access) => Plan::Admit(access),
