@@ -14,7 +14,7 @@ test_that("a job is waited for in slices and can be taken once", {
   capability <- tree_capability(tree)
   long_file(tree, 2^24)
   handle <- attr(capability, "handle")
-  started <- core_read(handle, "rho_read", "user", "long", NULL, Inf)
+  started <- core_read(handle, "rho_read", "user", "long", NULL, 0, Inf)
   expect_identical(started[[1]], "running")
   job <- started[[2]]
   value <- await_job(job)
