@@ -121,12 +121,12 @@ rho_host_capability <- function(
 #' @export
 rho_project_capability <- function(path, ...) {
   given <- path <- check_text(check_string(path, "path", empty = FALSE), "path")
-  # Resolved once, now. What does not exist stays as it is.
   more <- list(...)
   allowed <- setdiff(names(formals(rho_host_capability)), c("read", "write", "cwd"))
   check_named(more, allowed)
   if (!startsWith(path, "/")) {
     path <- suppressWarnings(normalizePath(path))
+    # What does not exist stays as it is.
     if (!startsWith(path, "/")) {
       abort("root", sprintf("\"%s\" does not exist. Create it first.", shown(path)))
     }

@@ -115,7 +115,8 @@ pub fn build(plain: &Plain) -> Result<Robj, Misuse> {
         unsafe { make(&*data.cast::<Plain>()) }
     }
     extern "C" fn handler(_: Sexp, _: *mut c_void) -> Sexp {
-        std::ptr::null_mut()
+        // SAFETY: a constant of R. What is returned here goes through R's evaluator, so it must be an object.
+        unsafe { R_NilValue }
     }
 
     let no_memory = || {
@@ -128,12 +129,12 @@ pub fn build(plain: &Plain) -> Result<Robj, Misuse> {
     let data: *mut c_void = std::ptr::from_ref(plain).cast_mut().cast();
     // SAFETY: guarded functions run on R's own thread.
     single_threaded(|| unsafe {
-        let made = if size < LARGE {
-            body(data)
-        } else {
-            R_tryCatchError(body, data, handler, std::ptr::null_mut())
-        };
-        if made.is_null() {
+        if size < LARGE {
+            return Ok(Robj::from_sexp(body(data).cast()));
+        }
+        let made = R_tryCatchError(body, data, handler, std::ptr::null_mut());
+        // No large value is `NULL`.
+        if std::ptr::eq(made, R_NilValue) {
             return Err(no_memory());
         }
         Ok(Robj::from_sexp(made.cast()))
