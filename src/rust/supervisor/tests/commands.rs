@@ -51,8 +51,9 @@ impl<'a> Ask<'a> {
     /// Runs it, and looks through /proc for whatever has the run's mark in its environment or arguments.
     fn run_with(&self, cancel: &Cancel) -> Answer {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        // The point ends it: without it the mark of one run would be the start of another's.
         let mark = format!(
-            "rhocap-mark-{}-{}",
+            "rhocap-mark-{}-{}.",
             std::process::id(),
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
