@@ -11,7 +11,8 @@ use rustix::process::{wait, WaitOptions};
 
 use crate::leader::{self, Descriptors};
 use crate::peer::{Heard, Peer};
-use crate::{tree, waiting};
+use crate::tree::{self, Process};
+use crate::waiting;
 
 /// How long killing is tried: a process in the kernel's hands (a dead network file system, say) may
 /// not end at all, and is named instead of waited for.
@@ -79,7 +80,7 @@ impl Supervision {
         let found = tree::descendants();
         let beside = found.iter().filter(|process| process.pid != self.leader).count();
         if matches!(cause, Cause::TimedOut | Cause::Cancelled) {
-            self.ask();
+            self.ask(&found);
         }
         let survivors = self.kill();
         let (leader, ran) = match self.left {
@@ -122,9 +123,8 @@ impl Supervision {
     }
 
     /// Asks every process to end, and gives them their grace.
-    fn ask(&mut self) {
+    fn ask(&mut self, processes: &[Process]) {
         let asked = Instant::now();
-        let processes = tree::descendants();
         let sent = processes
             .iter()
             .filter(|process| {

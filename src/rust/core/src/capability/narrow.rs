@@ -26,6 +26,12 @@ impl Candidate {
     }
 }
 
+/// Whether a root is among the candidates, by any spelling.
+fn is_kept(root: &Root, candidates: &[Candidate]) -> bool {
+    let mut opened = candidates.iter().map(|candidate| &candidate.opened.facts);
+    opened.any(|found| root.is(found.identity, found.mount))
+}
+
 impl Capability {
     /// Makes a capability that allows less.
     ///
@@ -126,12 +132,11 @@ impl Capability {
     fn keep_inner(&self, candidates: &mut Vec<Candidate>) {
         let mut inner = Vec::new();
         for root in &self.roots {
-            let known = |candidate: &Candidate| root.is(candidate.opened.facts.identity, candidate.opened.facts.mount);
             let around = candidates
                 .iter()
                 .filter(|candidate| root.canonical.starts_with(&candidate.opened.canonical))
                 .max_by_key(|candidate| candidate.opened.canonical.len());
-            if let (false, Some(around)) = (candidates.iter().any(known), around) {
+            if let (false, Some(around)) = (is_kept(root, candidates), around) {
                 inner.extend(Candidate::keep(root, root.access.min(around.access)));
             }
         }
@@ -141,11 +146,7 @@ impl Capability {
     /// Where other mounts are entered, the directory of a root may be mounted once more inside another. While
     /// the root is there, its rules hold in both places; without it, those of the place around would.
     fn leave_no_mount(&self, candidates: &[Candidate], limits: &Limits) -> Result<(), Misuse> {
-        let kept = |root: &Root| {
-            let is = |candidate: &Candidate| root.is(candidate.opened.facts.identity, candidate.opened.facts.mount);
-            candidates.iter().any(is)
-        };
-        match self.roots.iter().find(|root| !kept(root)) {
+        match self.roots.iter().find(|root| !is_kept(root, candidates)) {
             Some(root) if limits.mounts && !candidates.is_empty() => {
                 let shown = display(&with_slash(&root.canonical));
                 Err(Misuse::new("wider", format!(

@@ -100,6 +100,7 @@ pub fn run(
         output: Some(output),
         feed,
         capture: Capture::new(command.output_bytes),
+        buffer: vec![0; 65_536],
         signals: Vec::new(),
         leader: None,
         cancelled: false,
@@ -145,6 +146,7 @@ struct Call<'a> {
     output: Option<OwnedFd>,
     feed: Option<(OwnedFd, &'a [u8])>,
     capture: Capture,
+    buffer: Vec<u8>,
     signals: Vec<Sent>,
     leader: Option<Exit>,
     cancelled: bool,
@@ -220,9 +222,9 @@ impl Call<'_> {
     fn read(&mut self, on_output: &mut dyn FnMut(&[u8])) {
         const STEPS: usize = 16;
         let Some(output) = &self.output else { return };
-        let mut bytes = vec![0; 65_536];
+        let bytes = &mut self.buffer;
         for _ in 0..STEPS {
-            match rustix::io::read(output, &mut bytes) {
+            match rustix::io::read(output, bytes.as_mut_slice()) {
                 Ok(0) => {
                     self.output = None;
                     return;
