@@ -1,5 +1,6 @@
 //! Running commands: R's side of it. The other side is the supervisor, a program of its own.
 
+pub mod confinement;
 pub mod engine;
 pub mod output;
 pub mod protocol;
