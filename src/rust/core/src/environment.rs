@@ -1,11 +1,13 @@
 //! The environment of a capability's commands: built from nothing, entry by entry.
 
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt;
+use std::fmt::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde_json::{json, Value};
 
 use crate::misuse::Misuse;
+use crate::private::Private;
 
 /// Where an entry's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,6 +297,41 @@ impl Environment {
     /// Names and kinds, in the order of names.
     pub fn names(&self) -> impl Iterator<Item = (&str, Kind)> {
         self.entries.iter().map(|(name, held)| (name.as_str(), held.kind))
+    }
+
+    /// The whole environment of a command, `NAME=value` each.
+    #[must_use]
+    pub fn for_command(&self, private: &Private) -> Vec<Vec<u8>> {
+        let one = |(name, held): (&String, &Held)| {
+            let own = match (held.kind, name.as_str()) {
+                (Kind::Private, "HOME") => Some(private.home()),
+                (Kind::Private, _) => Some(private.temporary()),
+                _ => None,
+            };
+            let value = own.map_or_else(|| held.value.clone(), |path| path.into_os_string().into_vec());
+            [name.as_bytes(), b"=", &value].concat()
+        };
+        self.entries.iter().map(one).collect()
+    }
+
+    /// What git is to find in the private home, as `git config --file` reads it.
+    #[must_use]
+    pub fn git_configuration(&self) -> Option<String> {
+        let git = self.git.as_ref()?;
+        // In quotes only these two stand for something else; control characters were refused.
+        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let mut text = format!(
+            "[user]\n\tname = {}\n\temail = {}\n",
+            quoted(&git.name),
+            quoted(&git.email)
+        );
+        if !git.safe.is_empty() {
+            text.push_str("[safe]\n");
+            for directory in &git.safe {
+                let _ = writeln!(text, "\tdirectory = {}", quoted(directory));
+            }
+        }
+        Some(text)
     }
 
     /// What print and digest may know: names, kinds, and the values of what was given in the open.

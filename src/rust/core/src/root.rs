@@ -33,6 +33,8 @@ pub enum Origin {
     User,
     /// A library that R needs; carve-outs do not apply.
     Library,
+    /// The capability's own directory, for its commands; carve-outs do not apply.
+    Private,
 }
 
 /// Carve-outs as they apply to one root: its own, or those of a root above it, whose patterns see

@@ -1,11 +1,14 @@
 //! What a capability tells of itself, and its digest.
 
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{json, Value};
 
 use super::{with_slash, Capability};
 use crate::escape::display;
 use crate::path;
 use crate::policy::{Process, UNRESTRICTED_SENTENCE};
+use crate::root::Origin;
 
 impl Capability {
     /// Everything that print shows.
@@ -21,6 +24,9 @@ impl Capability {
                 json!({"root": display(&with_slash(&self.roots[*root].canonical)), "pattern": pattern, "why": why})
             })
             .collect();
+        if let Some(private) = self.private() {
+            shown["private"] = display(private.path().as_os_str().as_bytes()).into();
+        }
         if self.process == Process::Unrestricted {
             shown["sentence"] = UNRESTRICTED_SENTENCE.into();
         }
@@ -31,6 +37,8 @@ impl Capability {
         let roots: Vec<Value> = self
             .roots
             .iter()
+            // The private one has another name in each session.
+            .filter(|root| root.origin != Origin::Private)
             .map(|root| {
                 json!({
                     "path": display(&with_slash(&root.canonical)),

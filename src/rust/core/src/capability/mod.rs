@@ -4,6 +4,9 @@ mod describe;
 mod narrow;
 mod spec;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::carve_out::{self, CarveOuts, Effect, Leaf};
@@ -13,9 +16,11 @@ use crate::limits::Limits;
 use crate::misuse::Misuse;
 use crate::path;
 use crate::policy::{Network, Placement, Process};
+use crate::private::{self, Private};
+use crate::process::supervisor::Program;
 use crate::root::{self, Anchor, Opened, Origin, Root, RootAccess};
 
-pub use self::spec::{CapabilitySpec, NarrowSpec, Reserved};
+pub use self::spec::{CapabilitySpec, CommandSpec, NarrowSpec, Reserved};
 
 /// The default `deny` patterns.
 #[must_use]
@@ -54,6 +59,14 @@ pub struct Capability {
     added: Vec<(usize, String, String)>,
     limits: Limits,
     reserved: Vec<Reserved>,
+    commands: Option<Commands>,
+}
+
+/// What a capability has when it may run commands.
+struct Commands {
+    spec: CommandSpec,
+    program: Arc<Program>,
+    private: Private,
 }
 
 struct Candidate {
@@ -76,6 +89,8 @@ struct Parts {
     protect: Vec<Vec<String>>,
     limits: Limits,
     reserved: Vec<Reserved>,
+    /// The program when it is open already.
+    commands: (CommandSpec, Option<Arc<Program>>),
 }
 
 impl Capability {
@@ -116,12 +131,13 @@ impl Capability {
             protect: vec![spec.protect],
             limits: spec.limits,
             reserved: spec.reserved,
+            commands: (spec.commands, None),
         })
     }
 
     fn assemble(parts: Parts) -> Result<Arc<Self>, Misuse> {
         let Parts {
-            candidates,
+            mut candidates,
             cwd,
             environment,
             process,
@@ -131,7 +147,16 @@ impl Capability {
             protect,
             limits,
             reserved,
+            commands,
         } = parts;
+        let beside = commands.0.beside.clone();
+        let commands = if process == Process::None {
+            None
+        } else {
+            let commands = Commands::new(commands, &candidates, &environment)?;
+            candidates.push(commands.private_root()?);
+            Some(commands)
+        };
         // One directory is one root, with every spelling it was given by.
         let mut merged: Vec<(Candidate, Vec<Vec<Vec<u8>>>)> = Vec::new();
         for candidate in candidates {
@@ -155,12 +180,17 @@ impl Capability {
         }
         let mut candidates = merged;
         // The digest must not depend on the order in which roots were named.
-        candidates.sort_by(|(a, _), (b, _)| a.opened.canonical.cmp(&b.opened.canonical));
+        // The private one comes last: its name differs in each session.
+        candidates.sort_by(|(a, _), (b, _)| {
+            let place = |candidate: &Candidate| candidate.origin == Origin::Private;
+            (place(a), &a.opened.canonical).cmp(&(place(b), &b.opened.canonical))
+        });
 
         let mut added = Vec::new();
         for (index, (candidate, _)) in candidates.iter().enumerate() {
             if candidate.access == RootAccess::Write {
                 reserve(index, &candidate.opened, &reserved, &mut added)?;
+                protect_private(index, &candidate.opened.canonical, &beside, &mut added);
             }
         }
         let shared = CarveOuts::new(&deny, &protect)?;
@@ -173,7 +203,7 @@ impl Capability {
                 .map(|(_, pattern, _)| pattern.clone())
                 .collect();
             own.push(match candidate.origin {
-                Origin::Library => Arc::clone(&nothing),
+                Origin::Library | Origin::Private => Arc::clone(&nothing),
                 Origin::User if extra.is_empty() => Arc::clone(&shared),
                 Origin::User => {
                     let mut lists = protect.clone();
@@ -251,6 +281,7 @@ impl Capability {
             added,
             limits,
             reserved,
+            commands,
         };
         capability.digest = capability.compute_digest();
         Ok(Arc::new(capability))
@@ -298,11 +329,75 @@ impl Capability {
         self.process
     }
 
+    /// Which network.
+    #[must_use]
+    pub const fn network(&self) -> Network {
+        self.network
+    }
+
+    /// The program that owns a command's processes; none where there are no commands.
+    #[must_use]
+    pub fn program(&self) -> Option<&Program> {
+        Some(&*self.commands.as_ref()?.program)
+    }
+
+    /// The capability's own directory; none where there are no commands.
+    #[must_use]
+    pub fn private(&self) -> Option<&Private> {
+        Some(&self.commands.as_ref()?.private)
+    }
+
     /// Where calls run.
     #[must_use]
     pub const fn placement(&self) -> &Placement {
         &self.placement
     }
+}
+
+impl Commands {
+    fn new(
+        (spec, program): (CommandSpec, Option<Arc<Program>>),
+        candidates: &[Candidate],
+        environment: &Environment,
+    ) -> Result<Self, Misuse> {
+        let program = match program {
+            Some(program) => program,
+            None => Arc::new(open_program(&spec.supervisor)?),
+        };
+        let private = Private::make(&spec.beside, |place| {
+            let mut roots = candidates.iter().map(|candidate| &candidate.opened.canonical);
+            !roots.any(|root| place.starts_with(root))
+        })?;
+        if let Some(configuration) = environment.git_configuration() {
+            private.write_home(".gitconfig", &configuration).map_err(|error| {
+                Misuse::new(
+                    "environment",
+                    format!("The private .gitconfig cannot be written: {error}."),
+                )
+            })?;
+        }
+        Ok(Self { spec, program, private })
+    }
+
+    fn private_root(&self) -> Result<Candidate, Misuse> {
+        let path = self.private.path().as_os_str();
+        Ok(Candidate {
+            opened: root::open("environment", path.as_bytes())?,
+            access: RootAccess::Read,
+            origin: Origin::Private,
+            inherited: Vec::new(),
+        })
+    }
+}
+
+fn open_program(path: &[u8]) -> Result<Program, Misuse> {
+    Program::open(Path::new(OsStr::from_bytes(path))).map_err(|error| {
+        let shown = display(path);
+        Misuse::new("supervisor", format!(
+            "rhocap's supervisor \"{shown}\", which owns the processes of commands, cannot be used: {error}. Install rhocap again."
+        ))
+        .with("path", shown)
+    })
 }
 
 /// The index of the root that holds a path without links; the most specific one.
@@ -330,6 +425,17 @@ fn reserve(
     reserved: &[Reserved],
     added: &mut Vec<(usize, String, String)>,
 ) -> Result<(), Misuse> {
+    if let Some(name) = opened
+        .canonical
+        .iter()
+        .find(|name| name.starts_with(private::PREFIX.as_bytes()))
+    {
+        let shown = display(&with_slash(&opened.declared));
+        return Err(Misuse::new("reserved", format!(
+            "\"{shown}\" cannot be writable: it lies in \"{}\", the private directory of a capability. Choose another directory.",
+            display(name)
+        )).with("path", shown).with("reserved", "a private directory"));
+    }
     let above = root::identities_above(&opened.handle);
     for place in reserved {
         // What does not exist, or what this user cannot open, cannot be written to through a root.
@@ -358,6 +464,23 @@ fn reserve(
         }
     }
     Ok(())
+}
+
+/// Protects the private directories of capabilities below a root that holds places of temporary files.
+fn protect_private(index: usize, canonical: &[Vec<u8>], beside: &[u8], added: &mut Vec<(usize, String, String)>) {
+    let beside = Path::new(OsStr::from_bytes(beside));
+    for place in private::PLACES.iter().map(Path::new).chain([beside]) {
+        let place = std::fs::canonicalize(place).ok();
+        let names = place.and_then(|place| path::names(place.as_os_str().as_bytes()));
+        let below = names.as_ref().and_then(|names| names.strip_prefix(canonical));
+        let Some(directory) = below.and_then(carve_out::pattern::exact_directory) else {
+            continue;
+        };
+        let pattern = format!("{directory}{}*/", private::PREFIX);
+        if !added.iter().any(|(root, known, _)| *root == index && *known == pattern) {
+            added.push((index, pattern, "private directories of capabilities".to_owned()));
+        }
+    }
 }
 
 fn enforceable(process: Process, network: Network, placement: &Placement) -> Result<(), Misuse> {

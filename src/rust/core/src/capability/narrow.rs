@@ -124,14 +124,22 @@ impl Capability {
             protect,
             limits,
             reserved: self.reserved.clone(),
+            commands: self.commands.as_ref().map_or_else(Default::default, |commands| {
+                (commands.spec.clone(), Some(Arc::clone(&commands.program)))
+            }),
         })
+    }
+
+    /// The roots but for the private one, of which a smaller capability gets its own.
+    fn shared_roots(&self) -> impl Iterator<Item = &Root> {
+        self.roots.iter().filter(|root| root.origin != Origin::Private)
     }
 
     /// A root inside a directory that is kept governs its place in the smaller capability too, with no more
     /// than both allow. Without it the rules of the directory around it would hold there, and may be wider.
     fn keep_inner(&self, candidates: &mut Vec<Candidate>) {
         let mut inner = Vec::new();
-        for root in &self.roots {
+        for root in self.shared_roots() {
             let around = candidates
                 .iter()
                 .filter(|candidate| root.canonical.starts_with(&candidate.opened.canonical))
@@ -146,7 +154,7 @@ impl Capability {
     /// Where other mounts are entered, the directory of a root may be mounted once more inside another. While
     /// the root is there, its rules hold in both places; without it, those of the place around would.
     fn leave_no_mount(&self, candidates: &[Candidate], limits: &Limits) -> Result<(), Misuse> {
-        match self.roots.iter().find(|root| !is_kept(root, candidates)) {
+        match self.shared_roots().find(|root| !is_kept(root, candidates)) {
             Some(root) if limits.mounts && !candidates.is_empty() => {
                 let shown = display(&with_slash(&root.canonical));
                 Err(Misuse::new("wider", format!(
@@ -167,6 +175,11 @@ impl Capability {
             return Err(wider("lies in no root of the capability"));
         };
         let outer = &self.roots[index];
+        if outer.origin == Origin::Private {
+            return Err(wider(
+                "is the capability's private directory, of which a smaller one gets its own",
+            ));
+        }
         if access > outer.access {
             return Err(wider("lies in a root that is only readable"));
         }

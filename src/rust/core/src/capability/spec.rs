@@ -14,6 +14,15 @@ pub struct Reserved {
     pub what: String,
 }
 
+/// What commands need beside what they are allowed.
+#[derive(Debug, Clone, Default)]
+pub struct CommandSpec {
+    /// The program that owns a command's processes.
+    pub supervisor: Vec<u8>,
+    /// The directory beside which the private one is made.
+    pub beside: Vec<u8>,
+}
+
 /// What a user asks a capability to be.
 #[derive(Debug, Clone)]
 pub struct CapabilitySpec {
@@ -41,6 +50,8 @@ pub struct CapabilitySpec {
     pub limits: Limits,
     /// Directories that a write root must not be or lie below.
     pub reserved: Vec<Reserved>,
+    /// What commands need.
+    pub commands: CommandSpec,
 }
 
 /// What a narrower capability keeps. `None` keeps what there is.

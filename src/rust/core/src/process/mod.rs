@@ -2,6 +2,8 @@
 
 pub mod confinement;
 pub mod engine;
+pub mod live;
 pub mod output;
 pub mod protocol;
 pub mod supervisor;
+pub mod text;

@@ -1,0 +1,99 @@
+//! Output on its way to somebody who looks at it while the command runs.
+//!
+//! The command is never held up by who looks: what is not fetched in time is left out, and counted.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::text::Decoder;
+
+/// Most bytes that wait to be fetched.
+const MOST: usize = 64 << 10;
+
+/// What waits to be fetched.
+#[derive(Default)]
+pub struct Live(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<u8>,
+    left_out: u64,
+    decoder: Decoder,
+}
+
+impl Live {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what arrived.
+    pub fn push(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        state.waiting.extend_from_slice(bytes);
+        let over = state.waiting.len().saturating_sub(MOST);
+        if over > 0 {
+            state.waiting.drain(..over);
+            state.left_out += over as u64;
+        }
+    }
+
+    /// Whether something waits.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        !self.state().waiting.is_empty()
+    }
+
+    /// What waits, as text. A character that has not arrived whole waits on, until `ended`.
+    pub fn fetch(&self, ended: bool) -> String {
+        let mut state = self.state();
+        let waiting = std::mem::take(&mut state.waiting);
+        let mut text = String::new();
+        if state.left_out > 0 {
+            // What went before does not go on here.
+            state.decoder.end();
+            text = state.decoder.take();
+            let newline = if text.is_empty() || text.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            text.push_str(&format!(
+                "{newline}[{} bytes left out]\n",
+                std::mem::take(&mut state.left_out)
+            ));
+            state.decoder = Decoder::default();
+        }
+        state.decoder.push(&waiting);
+        if ended {
+            state.decoder.end();
+        }
+        text.push_str(&state.decoder.take());
+        text
+    }
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_comes_whole_and_what_was_too_late_is_counted() {
+        let live = Live::default();
+        live.push(b"a\xe2\x82");
+        assert!(live.is_waiting());
+        assert_eq!(live.fetch(false), "a");
+        assert!(!live.is_waiting());
+        live.push(b"\xac\n");
+        assert_eq!(live.fetch(false), "\u{20ac}\n");
+        live.push(&vec![b'x'; MOST + 5]);
+        let text = live.fetch(false);
+        assert!(text.starts_with("[5 bytes left out]\nxxx"));
+        live.push(b"\xff\xe2");
+        assert_eq!(live.fetch(true), "\u{fffd}\u{fffd}");
+    }
+}
