@@ -78,7 +78,9 @@ rho_host_capability <- function(
     deny = check_strings(deny, "deny", none = no_carve_outs("deny")),
     protect = check_strings(protect, "protect", none = no_carve_outs("protect")),
     limits = limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()")),
-    reserved = reserved_directories()
+    reserved = reserved_directories(),
+    supervisor = supervisor_program(),
+    beside = dirname(normalizePath(tempdir()))
   )
   handle <- tryCatch(
     check_boundary(core_capability_new(spec)),
@@ -319,6 +321,10 @@ reserved_directories <- function() {
   list(paths = unname(places), what = names(places))
 }
 
+supervisor_program <- function() {
+  system.file("bin", "rhocap-supervisor", package = "rhocap", mustWork = FALSE)
+}
+
 capability_handle <- function(capability) {
   if (missing(capability)) {
     abort_missing("capability", capability_wanted)
@@ -459,6 +465,9 @@ capability_words <- function(facts, all) {
         sprintf("git identity: %s <%s>", shown(facts$git$name), shown(facts$git$email))
       }
     ),
+    Private = if (!is.null(facts$private)) {
+      sprintf("%s (TMPDIR and HOME of commands; readable; removed with this value)", facts$private)
+    },
     Processes = process_words(facts$process, facts$sentence),
     Network = network_words(facts$network),
     Placement = placement_words(facts$placement),

@@ -163,6 +163,16 @@ property_number <- function(default = NULL, least = 0, most = Inf, whole = FALSE
   )
 }
 
+property_number_or_na <- function() {
+  S7::new_property(
+    S7::class_numeric,
+    default = NA_real_,
+    validator = function(value) {
+      if (is.object(value) || !is.numeric(value) || length(value) != 1L) "must be one number or NA"
+    }
+  )
+}
+
 property_list <- function(default = NULL) {
   S7::new_property(
     S7::class_list,

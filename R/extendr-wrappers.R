@@ -19,13 +19,15 @@ core_deny_defaults <- function() .Call(wrap__core_deny_defaults)
 
 core_protect_defaults <- function() .Call(wrap__core_protect_defaults)
 
-core_bash <- function(handle, tool, principal, command) .Call(wrap__core_bash, handle, tool, principal, command)
+core_bash <- function(handle, tool, principal, command, timeout, stdin, spill, live) .Call(wrap__core_bash, handle, tool, principal, command, timeout, stdin, spill, live)
 
 core_edit <- function(handle, tool, principal, path, old, new, count_expected, expected) .Call(wrap__core_edit, handle, tool, principal, path, old, new, count_expected, expected)
 
 core_host_report <- function() .Call(wrap__core_host_report)
 
-core_job_wait <- function(handle, seconds) .Call(wrap__core_job_wait, handle, seconds)
+core_job_wait <- function(handle, seconds, output) .Call(wrap__core_job_wait, handle, seconds, output)
+
+core_job_output <- function(handle) .Call(wrap__core_job_output, handle)
 
 core_job_cancel <- function(handle) .Call(wrap__core_job_cancel, handle)
 

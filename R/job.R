@@ -1,13 +1,23 @@
 # Work that takes long goes on in the core, on a thread of its own. R waits in slices, so that
 # Ctrl-C works.
 
-await_job <- function(job) {
+await_job <- function(job, on_output = NULL) {
   # An interrupt, or any other way out, asks the work to end and waits until it has: a write has
-  # then removed its temporary file. A second interrupt leaves the work to end by itself.
+  # then removed its temporary file, and of a command nothing is left. A second interrupt leaves the
+  # work to end by itself.
   on.exit({
     check_boundary(core_job_cancel(job))
     wait_for_job(job)
   })
+  if (!is.null(on_output)) {
+    while (!check_boundary(core_job_wait(job, 0.05, TRUE))) {
+      tell_output(job, on_output)
+      # At most so often; what arrives meanwhile comes together.
+      check_boundary(core_job_wait(job, output_interval, FALSE))
+      Sys.sleep(0)
+    }
+    tell_output(job, on_output)
+  }
   wait_for_job(job)
   # An interrupt here would lose the result of what is done.
   value <- suspendInterrupts(check_boundary(core_job_take(job)))
@@ -15,8 +25,18 @@ await_job <- function(job) {
   value
 }
 
+# Seconds between two pieces of output.
+output_interval <- 0.025
+
+tell_output <- function(job, on_output) {
+  text <- check_boundary(core_job_output(job))
+  if (nzchar(text)) {
+    on_output(text)
+  }
+}
+
 wait_for_job <- function(job) {
-  while (!check_boundary(core_job_wait(job, 0.05))) {
+  while (!check_boundary(core_job_wait(job, 0.05, FALSE))) {
     # Sys.sleep() looks for a user's interrupt; a loop of compiled calls alone does not.
     Sys.sleep(0)
   }

@@ -9,13 +9,14 @@ NULL
 #' A verb of rhocap never signals a condition for what a correct program must expect. It gives
 #'
 #' * a value of the verb's own class ([RhoText], [RhoWritten], [RhoEdited], [RhoListing],
-#'   [RhoMoved], [RhoRemoved], [RhoAdmitted]), or
+#'   [RhoMoved], [RhoRemoved], [RhoAdmitted], [RhoCommandResult]), or
 #' * `RhoDenied`: the capability does not allow it, or
 #' * `RhoFailed`: it did not work, though it was allowed, or before there was anything to decide (of
 #'   a file that does not exist the receipt says `undecided`).
 #'
 #' Each carries its receipt, see [rho_receipt()]. `rho_is_ok()` asks whether a value is a result;
-#' `rho_unwrap()` gives the payload, or signals the outcome as a condition.
+#' `rho_unwrap()` gives the payload, or signals the outcome as a condition. A command that ran gives
+#' a [RhoCommandResult] however it ended; it is ok when its exit status is 0.
 #'
 #' @details
 #' `RhoDenied` and `RhoFailed` have the properties
@@ -29,14 +30,15 @@ NULL
 #' @param x A value that a verb gave.
 #' @return `rho_is_ok()`: `TRUE` or `FALSE`. `rho_unwrap()`: the payload: the text of [RhoText], the
 #'   data frame of [RhoListing], the new version of [RhoWritten] and [RhoEdited], the path of
-#'   [RhoMoved] and [RhoRemoved], [RhoAdmitted] itself.
+#'   [RhoMoved] and [RhoRemoved], the output of [RhoCommandResult], [RhoAdmitted] itself.
 #' @section Errors and warnings:
 #' `rho_unwrap()` of a [RhoText] that was cut at a limit gives what there is, with a warning of
 #' class `rhocap_warning_truncated`: `rho_read(limit = Inf)` reads all.
 #'
 #' `rho_unwrap()` of a denial or failure signals a condition of class `rhocap_error_<code>` (snake
 #' case), `rhocap_error_denied` or `rhocap_error_failed`, `rhocap_error`; its field `outcome` is the
-#' value.
+#' value. Of a command that did not end with status 0 the classes are `rhocap_error_command_failed`,
+#' or `rhocap_error_timed_out`, `rhocap_error_cancelled`, `rhocap_error_supervisor_lost`.
 #' @family outcomes
 #' @examples
 #' project <- tempfile("project")
@@ -55,7 +57,8 @@ NULL
 #' @rdname rho_outcomes
 #' @export
 rho_is_ok <- function(x) {
-  S7::S7_inherits(check_outcome(x), RhoResult)
+  S7::S7_inherits(check_outcome(x), RhoResult) &&
+    (!S7::S7_inherits(x, RhoCommandResult) || command_worked(x))
 }
 
 #' @rdname rho_outcomes
@@ -67,6 +70,15 @@ rho_unwrap <- function(x) {
       x@message,
       outcome = x,
       class = paste0("rhocap_error_", c(snake_case(x@code), outcome_word(x)))
+    )
+  }
+  if (S7::S7_inherits(x, RhoCommandResult) && !command_worked(x)) {
+    kind <- if (x@ended %in% c("exited", "signalled")) "command_failed" else x@ended
+    abort(
+      kind,
+      sprintf("The command did not work: %s. Its output is in the condition's `outcome`.", ended_words(x)),
+      outcome = x,
+      class = paste0("rhocap_error_", c(kind, "failed"))
     )
   }
   if (S7::S7_inherits(x, RhoText) && x@truncated) {
@@ -159,20 +171,20 @@ check_outcome <- function(x) {
 }
 
 # The value that a verb of the core gave: `list(kind, facts)`, or a job that is still running.
-as_outcome <- function(value) {
+as_outcome <- function(value, on_output = NULL) {
   # The call into the core happens here. An interrupt while its result becomes R objects would jump
   # over the core's frames; a call that takes long gives a job, for which R waits interruptibly.
   value <- suspendInterrupts(value)
   if (!is.null(names(value))) {
     check_boundary(value)
   }
-  kind <- value[[1L]]
-  if (kind == "running") {
-    value <- await_job(value[[2L]])
-    kind <- value[[1L]]
+  if (value[[1L]] == "running") {
+    value <- await_job(value[[2L]], on_output)
   }
-  stamp(outcome_attributes(kind), value[[2L]])
+  new_outcome(value)
 }
+
+new_outcome <- function(value) stamp(outcome_attributes(value[[1L]]), value[[2L]])
 
 # The attributes of each kind of result, found once: this is on the path of every call.
 outcome_attributes <- function(kind) {
@@ -189,6 +201,7 @@ outcome_attributes <- function(kind) {
     listing = RhoListing,
     moved = RhoMoved,
     removed = RhoRemoved,
+    command = RhoCommandResult,
     admitted = RhoAdmitted
   )
   outcome_cache[[kind]] <- class_attributes(class)
@@ -214,6 +227,8 @@ payload <- function(x) {
     x@to
   } else if (S7::S7_inherits(x, RhoRemoved)) {
     x@path
+  } else if (S7::S7_inherits(x, RhoCommandResult)) {
+    x@output
   } else {
     x
   }

@@ -252,9 +252,6 @@ policy_word <- function(policy) {
   }
 }
 
-# The policies whose commands this version runs; for the others bash would only say NotAvailable.
-running_processes <- character()
-
 # The value that stands for a word of the core.
 process_from_word <- function(word) {
   switch(word,

@@ -154,6 +154,7 @@ RhoReceipt <- rho_class(
     rule = receipt_field("rule"),
     enforced_by = receipt_field("enforced_by", list()),
     environment = receipt_field("environment", list()),
+    command = receipt_field("command", list()),
     version_before = receipt_field("version_before"),
     version_after = receipt_field("version_after"),
     bytes = receipt_field("bytes", NA_real_),
@@ -182,7 +183,7 @@ is_receipt <- function(json) {
       "code", "message", "stage", "rule", "version_before", "version_after"
     )),
     list(function(value) is.null(value) || is.numeric(value) && length(value) == 1L, "bytes"),
-    list(function(value) is.null(value) || object(value), c("resolved", "resolved_to")),
+    list(function(value) is.null(value) || object(value), c("resolved", "resolved_to", "command")),
     list(function(value) is.list(value) || identical(value, character()), "environment")
   )
   object(facts) && identical(facts$schema, "rhocap.receipt/1") &&

@@ -7,6 +7,9 @@ rho_package <- "rho.ai"
 # Asked for each tool, not once: a package may be installed in a running session.
 has_rho <- function() requireNamespace(rho_package, quietly = TRUE)
 
+# The same for its tasks.
+rho_async <- function(name) getExportedValue("rho.async", name)
+
 rho_ai <- function(name) getExportedValue(rho_package, name)
 
 as_tool <- function(name, label, description, parameters, execute, exclusive) {

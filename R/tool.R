@@ -9,8 +9,7 @@ NULL
 #' @description Each function gives a verb as a tool: name, label, description, parameters (a JSON
 #' Schema) and `execute()`. Where the package rho.ai is installed, it is a `rho.ai::ToolSpec` that
 #' `rho_agent(tools = )` takes as it is; otherwise it is a `RhoTool` with the same fields.
-#' `rho_capability_tools()` gives those that the capability allows, without `bash`, which could only
-#' answer `NotAvailable` in this version.
+#' `rho_capability_tools()` gives those that the capability allows.
 #'
 #' `read`, `write` and `bash` have the names, labels, required parameters and result texts of Rho's
 #' own coding tools, with these differences: `write` adds no newline; `read` keeps the last one, and
@@ -259,14 +258,12 @@ rho_tool_bash <- function(capability) {
     required = "command",
     exclusive = TRUE,
     handle = handle,
-    run = function(params) {
+    run = function(params, on_update, ctx) {
       command <- argument_text(params, "command")
-      argument_number(params, "timeout")
-      list(
-        outcome = as_outcome(core_bash(handle, "bash", "model", command)),
-        asked = asked(command = command),
-        told = function(outcome) list(text = "")
-      )
+      timeout <- argument_number(params, "timeout")
+      live <- is.function(on_update)
+      started <- core_bash(handle, "bash", "model", command, timeout, NULL, FALSE, live)
+      bash_answer(started, if (live) partial_results(on_update), ctx)
     }
   )
 }
@@ -286,7 +283,7 @@ rho_capability_tools <- function(capability) {
         rho_tool_remove(capability)
       )
     },
-    if (facts$process %in% running_processes) list(rho_tool_bash(capability))
+    if (facts$process != "none") list(rho_tool_bash(capability))
   )
   tools <- as.list(tools)
   stats::setNames(tools, vapply(tools, function(tool) tool@name, ""))
@@ -379,7 +376,11 @@ new_tool <- function(
       {
         # Evaluated once, here: what stands for the arguments may fail, or be missing.
         given <- if (!missing(params)) params
-        call <- run(check_arguments(given, known, required))
+        arguments <- check_arguments(given, known, required)
+        if (length(formals(run)) > 1L) {
+          return(run(arguments, on_update, ctx))
+        }
+        call <- run(arguments)
         tool_answer(call)
       },
       # What the model gave does not fit: it can try again.

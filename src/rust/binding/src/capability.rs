@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use extendr_api::prelude::*;
-use rhocap_core::capability::{self, Capability, CapabilitySpec, NarrowSpec, Reserved};
+use rhocap_core::capability::{self, Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved};
 use rhocap_core::environment::{Entry, EnvironmentSpec, Git, Source};
 use rhocap_core::limits::Limits;
 use rhocap_core::misuse::Misuse;
@@ -41,6 +41,10 @@ fn core_capability_new(spec: Robj) -> Robj {
             protect: texts(fields.need("protect")?, "protect")?,
             limits: limits(fields.need("limits")?, "limits")?,
             reserved: reserved(fields.need("reserved")?)?,
+            commands: CommandSpec {
+                supervisor: text(fields.need("supervisor")?, "supervisor")?.as_bytes().to_vec(),
+                beside: text(fields.need("beside")?, "beside")?.as_bytes().to_vec(),
+            },
         };
         Ok(hold(Capability::new(spec)?))
     })

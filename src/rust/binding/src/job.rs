@@ -7,7 +7,7 @@ use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::verb::Job;
 
-use crate::argument::number;
+use crate::argument::{flag, number};
 use crate::condition::guard;
 use crate::handle::held;
 use crate::outcome::finished;
@@ -27,16 +27,27 @@ fn work(handle: &Robj) -> Result<&Work, Misuse> {
     held(handle, "running call", "the verb")
 }
 
-// Waits at most so many seconds and tells whether the work has ended.
+// Waits at most so many seconds, or until there is output to look at, and tells whether the work has
+// ended.
 #[extendr]
-fn core_job_wait(handle: Robj, seconds: Robj) -> Robj {
+fn core_job_wait(handle: Robj, seconds: Robj, output: Robj) -> Robj {
     guard(|| {
         let seconds = number(&seconds, "seconds")?.clamp(0.0, 1.0);
+        let output = flag(&output, "output")?;
         let job = work(&handle)?.0.borrow();
         Ok(job
             .as_ref()
-            .is_none_or(|job| job.wait(Duration::from_secs_f64(seconds)))
+            .is_none_or(|job| job.wait(Duration::from_secs_f64(seconds), output))
             .into())
+    })
+}
+
+// The output of a command since the last time.
+#[extendr]
+fn core_job_output(handle: Robj) -> Robj {
+    guard(|| {
+        let job = work(&handle)?.0.borrow();
+        Ok(job.as_ref().map_or_else(String::new, Job::output).into())
     })
 }
 
@@ -67,6 +78,7 @@ fn core_job_take(handle: Robj) -> Robj {
 extendr_module! {
     mod job;
     fn core_job_wait;
+    fn core_job_output;
     fn core_job_cancel;
     fn core_job_take;
 }

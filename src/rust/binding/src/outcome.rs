@@ -13,7 +13,7 @@ use crate::handle::hold;
 use crate::job::Work;
 use crate::sexp::{element, Element};
 use crate::value::Plain;
-use crate::{capability, list};
+use crate::{capability, command, list};
 
 /// Runs one request of one caller, with the texts that it was made of.
 pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, texts: &Texts, request: Request) -> Result<Plain, Misuse> {
@@ -76,7 +76,8 @@ pub fn finished(call: Call<Value>) -> Plain {
     pair(kind, Plain::Named(facts))
 }
 
-type Facts = Vec<(&'static str, Plain)>;
+/// The properties of a result.
+pub type Facts = Vec<(&'static str, Plain)>;
 
 fn result(value: Value) -> (&'static str, Facts) {
     match value {
@@ -125,6 +126,7 @@ fn result(value: Value) -> (&'static str, Facts) {
                 ("truncated", listing.truncated.into()),
             ],
         ),
+        Value::Command(ran) => ("command", command::facts(*ran)),
         Value::Moved(moved) => (
             "moved",
             vec![

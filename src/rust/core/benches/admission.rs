@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rhocap_core::admission::admit;
+use rhocap_core::capability::CommandSpec;
 use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec};
 use rhocap_core::effect::{read, Cancel};
 use rhocap_core::environment::EnvironmentSpec;
@@ -36,6 +37,7 @@ fn main() {
         protect: protect_defaults().iter().map(ToString::to_string).collect(),
         limits: Limits::default(),
         reserved: vec![],
+        commands: CommandSpec::default(),
     })
     .expect("a capability");
     std::env::set_current_dir(&root).expect("the root as current directory");

@@ -231,7 +231,7 @@ mod tests {
         let locked = made.temporary().join("locked/in");
         std::fs::create_dir_all(&locked).unwrap();
         std::fs::write(locked.join("file"), "").unwrap();
-        std::fs::set_permissions(locked.parent().unwrap(), std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(locked.parent().unwrap(), std::fs::Permissions::from_mode(0o0)).unwrap();
         std::os::unix::fs::symlink(place.path(), made.temporary().join("link")).unwrap();
         drop(made);
         assert!(!path.exists());

@@ -4,7 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, NarrowSpec, Reserved};
+use rhocap_core::capability::{
+    deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved,
+};
 use rhocap_core::environment::{Entry, EnvironmentSpec, Source};
 use rhocap_core::limits::Limits;
 use rhocap_core::outcome::Code;
@@ -47,6 +49,7 @@ fn spec(tree: &tempfile::TempDir) -> CapabilitySpec {
         protect: texts(protect_defaults()),
         limits: Limits::default(),
         reserved: Vec::new(),
+        commands: CommandSpec::default(),
     }
 }
 

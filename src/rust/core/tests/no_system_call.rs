@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 use rhocap_core::admission::admit;
+use rhocap_core::capability::CommandSpec;
 use rhocap_core::capability::{Capability, CapabilitySpec};
 use rhocap_core::environment::EnvironmentSpec;
 use rhocap_core::limits::Limits;
@@ -63,6 +64,7 @@ fn child(path: &str) -> ! {
         protect: vec![],
         limits: Limits::default(),
         reserved: vec![],
+        commands: CommandSpec::default(),
     })
     .expect("a capability");
     let filter = SeccompFilter::new(

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use crate::limits::Limits;
 use crate::outcome::{Code, Refusal};
+use crate::receipt::record::CommandRecord;
 
 /// How far an effect came, for the receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -54,6 +55,8 @@ pub struct Report {
     pub version_after: Option<String>,
     /// What could not be assured.
     pub gaps: Vec<&'static str>,
+    /// What became of a command.
+    pub command: Option<CommandRecord>,
 }
 
 /// What every effect gets beside its own arguments.

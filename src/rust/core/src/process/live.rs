@@ -2,6 +2,7 @@
 //!
 //! The command is never held up by who looks: what is not fetched in time is left out, and counted.
 
+use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::text::Decoder;
@@ -56,10 +57,11 @@ impl Live {
             } else {
                 "\n"
             };
-            text.push_str(&format!(
-                "{newline}[{} bytes left out]\n",
+            let _ = writeln!(
+                text,
+                "{newline}[{} bytes left out]",
                 std::mem::take(&mut state.left_out)
-            ));
+            );
             state.decoder = Decoder::default();
         }
         state.decoder.push(&waiting);

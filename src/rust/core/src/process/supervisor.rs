@@ -21,17 +21,34 @@ use rustix::net::{
 };
 
 use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
-use crate::facts::{self, Kind};
+use crate::facts::{self, Facts, Kind};
 
 /// The installed supervisor, opened once: what is replaced later does not matter.
 #[derive(Debug)]
 pub struct Program {
     handle: OwnedFd,
+    size: u64,
+    modified: f64,
     path: PathBuf,
 }
 
+fn check(handle: &OwnedFd) -> Result<Facts, Unusable> {
+    let found = facts::of_handle(handle).map_err(Unusable::Missing)?;
+    if found.kind != Kind::File {
+        return Err(Unusable::NotRegular);
+    }
+    let ours = found.uid == 0 || found.uid == rustix::process::geteuid().as_raw();
+    if !ours || found.mode & 0o022 != 0 {
+        return Err(Unusable::Writable {
+            uid: found.uid,
+            mode: found.mode,
+        });
+    }
+    Ok(found)
+}
+
 /// Why the supervisor cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unusable {
     /// It cannot be opened.
     #[error("it cannot be opened: {0}")]
@@ -39,6 +56,9 @@ pub enum Unusable {
     /// It is no regular file.
     #[error("it is no regular file")]
     NotRegular,
+    /// Its content is another than when it was opened.
+    #[error("it was changed after the capability was made")]
+    Changed,
     /// Somebody else could change it.
     #[error("another user owns it or may write to it (owner {uid}, mode {mode:o})")]
     Writable {
@@ -62,21 +82,26 @@ impl Program {
             Mode::empty(),
         )
         .map_err(Unusable::Missing)?;
-        let found = facts::of_handle(&handle).map_err(Unusable::Missing)?;
-        if found.kind != Kind::File {
-            return Err(Unusable::NotRegular);
-        }
-        let ours = found.uid == 0 || found.uid == rustix::process::geteuid().as_raw();
-        if !ours || found.mode & 0o022 != 0 {
-            return Err(Unusable::Writable {
-                uid: found.uid,
-                mode: found.mode,
-            });
-        }
+        let found = check(&handle)?;
         Ok(Self {
             handle,
+            size: found.size,
+            modified: found.modified,
             path: path.to_owned(),
         })
+    }
+
+    /// Whether it is still what it was when it was opened.
+    ///
+    /// # Errors
+    /// [`Unusable`].
+    pub fn check(&self) -> Result<(), Unusable> {
+        let found = check(&self.handle)?;
+        if (found.size, found.modified) == (self.size, self.modified) {
+            Ok(())
+        } else {
+            Err(Unusable::Changed)
+        }
     }
 
     /// The path by which exactly this file is executed.

@@ -62,16 +62,12 @@ impl Decoder {
             self.parser.advance(&mut self.printed, valid.as_bytes());
             let Some(error) = error else { return };
             rest = &rest[error.valid_up_to()..];
-            match error.error_len() {
-                Some(length) => {
-                    self.replace(length);
-                    rest = &rest[length..];
-                }
-                None => {
-                    self.incomplete.extend_from_slice(rest);
-                    return;
-                }
-            }
+            let Some(length) = error.error_len() else {
+                self.incomplete.extend_from_slice(rest);
+                return;
+            };
+            self.replace(length);
+            rest = &rest[length..];
         }
     }
 
@@ -280,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_model_gets_the_start_and_more_of_the_end() {
-        let numbers: String = (1..=10_000).map(|line| format!("{line}\n")).collect();
+        let numbers: String = (1..=10_000).fold(String::new(), |text, line| text + &format!("{line}\n"));
         let text = Text {
             text: numbers.clone(),
             invalid: 0,

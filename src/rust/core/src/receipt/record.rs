@@ -38,12 +38,17 @@ pub struct Resolved {
 /// What enforced the decision, and what that does not cover.
 #[derive(Debug, Clone, Serialize)]
 pub struct EnforcedBy {
-    /// `admission` where rhocap checked the call in this process, `none` where nothing did.
+    /// `admission` where rhocap checked the call in this process, `os` where the kernel holds a command,
+    /// `none` where nothing did.
     pub mechanism: &'static str,
     /// What resolved the path.
     pub resolver: Option<Resolver>,
+    /// What of the kernel enforced it, for commands.
+    pub kernel: Vec<String>,
     /// What could not be assured.
-    pub gaps: Vec<&'static str>,
+    pub gaps: Vec<String>,
+    /// The sentence that says so where nothing holds a command back.
+    pub statement: Option<&'static str>,
 }
 
 /// One name of the environment, with its kind.
@@ -53,6 +58,57 @@ pub struct EnvironmentName<'a> {
     pub name: &'a str,
     /// Where its value comes from.
     pub kind: &'static str,
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommandRecord {
+    /// `exited`, `signalled`, `timed_out`, `cancelled` or `supervisor_lost`.
+    pub ended: &'static str,
+    /// The status of its first process, when it left one.
+    pub exit_status: Option<i32>,
+    /// The signal that ended its first process.
+    pub signal: Option<i32>,
+    /// How many processes were there beside the first one when the tree was to end.
+    pub found: u32,
+    /// How many processes were killed.
+    pub killed: u32,
+    /// The numbers of processes that could not be ended.
+    pub survivors: Vec<u32>,
+    /// The signals that were sent to end it.
+    pub signals: Vec<SentSignal>,
+    /// How much output there was.
+    pub output: Output,
+    /// How long it was allowed to run, seconds.
+    pub timeout: f64,
+    /// Time between the request to end and the kill, seconds.
+    pub grace: f64,
+    /// From its start to its own end, microseconds.
+    pub ran_us: u64,
+    /// From there until nothing of it was left, microseconds; none when that is not known.
+    pub ending_us: Option<u64>,
+}
+
+/// Signals that were sent to end a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SentSignal {
+    /// The number.
+    pub signal: i32,
+    /// To how many processes.
+    pub processes: u32,
+    /// How long after the start, microseconds.
+    pub after_us: u64,
+}
+
+/// How much output there was, standard output and standard error together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Output {
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes that were kept.
+    pub kept: u64,
+    /// Bytes of these that were no UTF-8.
+    pub invalid: u64,
 }
 
 /// What a receipt says, before it has a place in the session.
@@ -98,6 +154,8 @@ pub struct Record<'a> {
     pub enforced_by: EnforcedBy,
     /// Names and kinds of the environment, for commands.
     pub environment: Vec<EnvironmentName<'a>>,
+    /// What became of a command.
+    pub command: Option<CommandRecord>,
     /// The keyed version of the content that was there.
     pub version_before: Option<String>,
     /// The keyed version of the content that is there now.

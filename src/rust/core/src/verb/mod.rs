@@ -1,5 +1,6 @@
 //! Verbs: a request is admitted, takes effect through the admitted handle, and leaves one receipt.
 
+pub mod command;
 mod job;
 mod request;
 mod work;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{json, Value as Json};
 
+use super::command::{Ask, Command};
 use super::{Access, Admitted, Edited, Expected, Listing, Moved, ReadLimit, ReadPart, Removed, Text, Written};
 use crate::escape::display_bounded;
 use crate::outcome::Refusal;
@@ -122,11 +123,8 @@ pub enum Request<'a> {
         /// The entry.
         target: Target,
     },
-    /// Run a command. Refused or not available in this version.
-    Bash {
-        /// The command.
-        command: Vec<u8>,
-    },
+    /// Run a command.
+    Bash(Ask),
     /// A tool call that fits no request.
     Reject {
         /// The arguments as they came.
@@ -170,7 +168,16 @@ impl Request<'_> {
                 json!({"path": from.shown(), "to": display_bounded(to, SHOWN), "overwrite": overwrite})
             }
             Self::Remove { target } => json!({"path": target.shown()}),
-            Self::Bash { command } => json!({"command": display_bounded(command, SHOWN)}),
+            Self::Bash(ask) => {
+                let mut described = json!({"command": display_bounded(&ask.command, SHOWN)});
+                if let Some(timeout) = ask.timeout.filter(|timeout| timeout.is_finite()) {
+                    described["timeout"] = timeout.into();
+                }
+                if let Some(stdin) = &ask.stdin {
+                    described["stdin_bytes"] = stdin.len().into();
+                }
+                described
+            }
             Self::Reject { arguments, .. } => json!({"arguments": escape_json(arguments)}),
         };
         if let Self::Write { expected, .. } | Self::Edit { expected, .. } = self {
@@ -203,6 +210,8 @@ pub enum Value {
     Moved(Moved),
     /// Of removing.
     Removed(Removed),
+    /// Of running a command.
+    Command(Box<Command>),
 }
 
 /// The arguments of a rejected call: shown, bounded and escaped.

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use serde_json::Value as Json;
 
+use super::command::{self, Ask};
 use super::request::SHOWN;
 use super::{Access, Admitted, Caller, Expected, ReadPart, Request, Target, Value};
 use crate::admission::{self, admit};
@@ -18,7 +19,7 @@ use crate::effect::relocate::{self, Fault, Side};
 use crate::effect::{list, read, remove, write, Cancel, Context, Extent, Report};
 use crate::escape::{display, display_bounded};
 use crate::outcome::{Call, Code, Refusal};
-use crate::policy::{Process, UNRESTRICTED_SENTENCE};
+use crate::policy::Process;
 use crate::receipt::record::Resolved;
 use crate::resolve::{Found, Object, Refused, Resolver, Use, Want};
 
@@ -53,8 +54,12 @@ enum Plan<'a> {
         directory: bool,
     },
     Remove,
+    Command(Ask),
     Refused,
 }
+
+/// Somebody who looks at a command's output while it runs.
+pub(super) type Watcher = Box<dyn Fn(&[u8]) + Send>;
 
 pub(super) struct Work<'a> {
     capability: Arc<Capability>,
@@ -70,6 +75,7 @@ pub(super) struct Work<'a> {
     resolved_to: Option<Resolved>,
     resolver: Option<Resolver>,
     command: bool,
+    watcher: Option<Watcher>,
 }
 
 impl<'a> Work<'a> {
@@ -89,7 +95,8 @@ impl<'a> Work<'a> {
             resolved: None,
             resolved_to: None,
             resolver: None,
-            command: matches!(request, Request::Bash { .. }),
+            command: matches!(request, Request::Bash(_)),
+            watcher: None,
         }
     }
 
@@ -171,14 +178,11 @@ impl<'a> Work<'a> {
                 work.take(target, Want::Name, using);
                 work.plan = Plan::Remove;
             }
-            Request::Bash { .. } => {
-                let refusal = match capability.process() {
-                    Process::None => Code::ProcessNone.into(),
-                    Process::Confined => Code::NotAvailable.into(),
-                    Process::Unrestricted => Refusal::new(Code::NotAvailable)
-                        .say(format!("{} {UNRESTRICTED_SENTENCE}", Code::NotAvailable.meaning())),
-                };
-                work.refused = Some(refusal.into());
+            Request::Bash(ask) => {
+                if capability.process() == Process::None {
+                    work.refused = Some(Code::ProcessNone.into());
+                }
+                work.plan = Plan::Command(ask);
             }
             Request::Reject { mut refusal, .. } => {
                 if refusal.message.len() > SHOWN {
@@ -286,6 +290,7 @@ impl<'a> Work<'a> {
                 directory,
             },
             Plan::Remove => Plan::Remove,
+            Plan::Command(ask) => Plan::Command(ask),
             Plan::Refused => Plan::Refused,
         };
         Work {
@@ -302,10 +307,23 @@ impl<'a> Work<'a> {
             resolved_to: self.resolved_to,
             resolver: self.resolver,
             command: self.command,
+            watcher: self.watcher,
         }
     }
 
+    /// Whether somebody is to look at the output while the command runs.
+    pub(super) fn is_live(&self) -> bool {
+        matches!(&self.plan, Plan::Command(ask) if ask.live)
+    }
+
+    pub(super) fn watch(&mut self, watcher: Watcher) {
+        self.watcher = Some(watcher);
+    }
+
     pub(super) fn is_long(&self) -> bool {
+        if matches!(self.plan, Plan::Command(_)) {
+            return self.refused.is_none();
+        }
         let Some(found) = &self.found else { return false };
         let size = admission::facts(&found.object).map_or(0, |facts| facts.size);
         match &self.plan {
@@ -328,7 +346,7 @@ impl<'a> Work<'a> {
             Plan::Move { .. } => {
                 admission::facts(&found.object).is_some_and(|facts| facts.kind == crate::facts::Kind::Directory)
             }
-            Plan::Admit(_) | Plan::Remove | Plan::Refused => false,
+            Plan::Admit(_) | Plan::Remove | Plan::Command(_) | Plan::Refused => false,
         }
     }
 
@@ -370,6 +388,12 @@ impl<'a> Work<'a> {
 
     fn effect(&mut self, context: &mut Context<'_>) -> Result<Value, Refusal> {
         let lost = || Refusal::new(Code::InvalidArguments);
+        if let Plan::Command(ask) = &mut self.plan {
+            let watcher = self.watcher.take();
+            let on_output = |bytes: &[u8]| watcher.iter().for_each(|watcher| watcher(bytes));
+            let ran = command::run(&self.capability, std::mem::take(ask), context, &on_output);
+            return ran.map(|command| Value::Command(Box::new(command)));
+        }
         let found = self.found.take().ok_or_else(lost)?;
         let shown = display(&found.names);
         match std::mem::replace(&mut self.plan, Plan::Refused) {
@@ -437,7 +461,7 @@ impl<'a> Work<'a> {
                 let (entry, ..) = found.into_entry().ok_or_else(lost)?;
                 remove::remove(&entry, shown, context).map(Value::Removed)
             }
-            Plan::Refused => Err(lost()),
+            Plan::Command(_) | Plan::Refused => Err(lost()),
         }
     }
 }

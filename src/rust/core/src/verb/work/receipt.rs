@@ -8,6 +8,7 @@ use crate::outcome::{Code, Decision, Refusal};
 use crate::policy::Process;
 use crate::receipt::record::{EnforcedBy, EnvironmentName};
 use crate::receipt::{log, Receipt, Record, SCHEMA};
+use crate::verb::command::{self, UNRESTRICTED_GAPS};
 use crate::verb::Value;
 
 impl Work<'_> {
@@ -34,8 +35,13 @@ impl Work<'_> {
         admitted: bool,
         report: Report,
     ) -> Arc<Receipt> {
-        let refusal = outcome.as_ref().err();
-        let decided = refusal.map(|refusal| refusal.code.decision());
+        // A command that was ended gave a result, and its code says that it did not end by itself.
+        let (code, message) = match outcome {
+            Err(refusal) => (Some(refusal.code), Some(refusal.message.as_str())),
+            Ok(Value::Command(command)) => (command.ended.code(), command.ended.code().map(Code::meaning)),
+            Ok(_) => (None, None),
+        };
+        let decided = code.map(Code::decision);
         let decision = match (decided, admitted) {
             (Some(Decision::Denied), _) => "denied",
             (None | Some(Decision::Failed), true) => "allowed",
@@ -55,6 +61,10 @@ impl Work<'_> {
         };
         let unrestricted = self.command && self.capability.process() == Process::Unrestricted;
         let mechanism = if unrestricted { "none" } else { "admission" };
+        let mut gaps: Vec<String> = report.gaps.iter().map(|gap| (*gap).to_owned()).collect();
+        if unrestricted && gaps.is_empty() {
+            gaps = UNRESTRICTED_GAPS.iter().map(|gap| (*gap).to_owned()).collect();
+        }
         log().append(Record {
             schema: SCHEMA,
             id: crate::random::hex(16),
@@ -69,12 +79,12 @@ impl Work<'_> {
             resolved_to: self.resolved_to.take(),
             decision,
             outcome: decided.map_or("ok", Decision::as_str),
-            code: refusal.map(|refusal| refusal.code.as_str()),
-            message: refusal.map(|refusal| refusal.message.as_str()),
+            code: code.map(Code::as_str),
+            message,
             // What the capability denies was never begun, also where that is known late: of what lies in a
             // directory that is to be moved, or of a file's size.
-            stage: refusal.map(|refusal| {
-                if admitted && refusal.code.decision() == Decision::Failed {
+            stage: code.map(|code| {
+                if admitted && code.decision() == Decision::Failed {
                     "effect"
                 } else {
                     "admit"
@@ -85,9 +95,12 @@ impl Work<'_> {
             enforced_by: EnforcedBy {
                 mechanism,
                 resolver: self.resolver,
-                gaps: report.gaps,
+                kernel: Vec::new(),
+                gaps,
+                statement: self.command.then(|| command::statement(&self.capability)).flatten(),
             },
             environment,
+            command: report.command,
             version_before: report.version_before,
             version_after: report.version_after,
             bytes: report.bytes,

@@ -1,0 +1,278 @@
+//! Running a command with what a capability gives it.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::capability::Capability;
+use crate::effect::{Context, Extent};
+use crate::outcome::{Code, Refusal};
+use crate::policy::{Process, UNRESTRICTED_SENTENCE};
+use crate::process::engine::{self, Ending, Ran};
+use crate::process::output::Kept;
+use crate::process::protocol::{Cause, End, Exit, Start};
+use crate::process::text::Text;
+use crate::receipt::record::{CommandRecord, Output, SentSignal};
+
+/// Most bytes of output that are kept in a file.
+const MOST_SPILLED: u64 = 1 << 30;
+
+/// What of the host an unrestricted command can reach: nothing holds it back.
+pub const UNRESTRICTED_GAPS: &[&str] = &["filesystem", "network", "processes", "r_environment"];
+
+/// What is asked of a command.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ask {
+    /// The text that the shell gets.
+    pub command: Vec<u8>,
+    /// Seconds it may run; none is as long as the capability allows.
+    pub timeout: Option<f64>,
+    /// The bytes of its standard input; none is an input at its end.
+    pub stdin: Option<Vec<u8>>,
+    /// Whether all of its output is kept in a file.
+    pub spill: bool,
+    /// Whether somebody looks at its output while it runs.
+    pub live: bool,
+    /// Whether a model gets the text, and not too much of it.
+    pub for_model: bool,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with a status.
+    Exited,
+    /// By a signal that was not the supervisor's.
+    Signalled,
+    /// Its time was over.
+    TimedOut,
+    /// The caller did not want it any more.
+    Cancelled,
+    /// The program that owned its processes was lost.
+    SupervisorLost,
+}
+
+impl Ended {
+    /// The word used in results and receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exited => "exited",
+            Self::Signalled => "signalled",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::SupervisorLost => "supervisor_lost",
+        }
+    }
+
+    /// The code of a command that did not end by itself.
+    #[must_use]
+    pub const fn code(self) -> Option<Code> {
+        match self {
+            Self::Exited | Self::Signalled => None,
+            Self::TimedOut => Some(Code::TimedOut),
+            Self::Cancelled => Some(Code::Cancelled),
+            Self::SupervisorLost => Some(Code::SupervisorLost),
+        }
+    }
+}
+
+/// What came of a command that ran.
+#[derive(Debug)]
+pub struct Command {
+    /// How it ended.
+    pub ended: Ended,
+    /// The status or signal of its first process; none when that is not known.
+    pub exit: Option<Exit>,
+    /// Its output as text.
+    pub text: Text,
+    /// What a model gets of it.
+    pub shown: Option<String>,
+    /// Its output as bytes.
+    pub output: Kept,
+    /// The file that has all of its output.
+    pub spilled: Option<PathBuf>,
+    /// The facts that the receipt has, too.
+    pub record: CommandRecord,
+}
+
+/// Runs a command. `on_output` gets its output as it arrives.
+///
+/// # Errors
+/// `SpawnFailed`, `NotAvailable`, and the system's for a file that is to keep the output.
+pub fn run(
+    capability: &Capability,
+    ask: Ask,
+    context: &mut Context<'_>,
+    on_output: &dyn Fn(&[u8]),
+) -> Result<Command, Refusal> {
+    let (Some(program), Some(private)) = (capability.program(), capability.private()) else {
+        return Err(Code::ProcessNone.into());
+    };
+    if capability.process() == Process::Confined {
+        return Err(Code::NotAvailable.into());
+    }
+    program.check().map_err(|error| {
+        let refusal = Refusal::new(Code::SpawnFailed).with("stage", "supervisor");
+        refusal.say(format!(
+            "rhocap's supervisor cannot be used: {error}. Nothing was run; install rhocap again."
+        ))
+    })?;
+    let (mut file, spilled) = if ask.spill {
+        let (file, path) = private.create_output()?;
+        (
+            Some(Spill {
+                file,
+                left: MOST_SPILLED,
+            }),
+            Some(path),
+        )
+    } else {
+        (None, None)
+    };
+    let limits = capability.limits();
+    let for_model = ask.for_model;
+    let timeout = ask.timeout.unwrap_or(f64::INFINITY).min(limits.timeout);
+    let command = engine::Command {
+        start: Start {
+            arguments: vec![limits.shell.clone().into_bytes(), b"-c".to_vec(), ask.command],
+            environment: capability.environment().for_command(private),
+            timeout: Some(Duration::from_secs_f64(timeout)),
+            grace: Duration::from_secs_f64(limits.grace),
+        },
+        input: ask.stdin.as_deref(),
+        directory: capability.cwd().opened.handle.as_fd(),
+        output_bytes: limits.output_bytes,
+    };
+    let ran = engine::run(program, &command, context.cancel, &mut |bytes| {
+        if let Some(file) = &mut file {
+            file.take(bytes);
+        }
+        on_output(bytes);
+    });
+    let ran = ran.map_err(|errno| not_started("supervisor", errno as i32, &limits.shell))?;
+    let (ended, exit, end) = match &ran.ending {
+        Ending::NotStarted(stage, errno) => return Err(not_started(stage.as_str(), *errno, &limits.shell)),
+        Ending::SupervisorLost(exit) => (Ended::SupervisorLost, *exit, None),
+        Ending::Ended(end) => (ended(end), end.leader, Some(end.clone())),
+    };
+    let text = Text::of(&ran.output);
+    let record = record(&ran, ended, exit, end.as_ref(), &text, (timeout, limits.grace));
+    context.report.extent = if ended.code().is_none() {
+        Extent::Done
+    } else {
+        Extent::Partial
+    };
+    context.report.bytes = Some(ran.output.total);
+    context.report.gaps.extend_from_slice(UNRESTRICTED_GAPS);
+    context.report.command = Some(record.clone());
+    Ok(Command {
+        ended,
+        exit,
+        shown: for_model.then(|| text.for_model(ran.output.total)),
+        text,
+        output: ran.output,
+        spilled,
+        record,
+    })
+}
+
+fn ended(end: &End) -> Ended {
+    match (end.cause, end.leader) {
+        (Cause::TimedOut, _) => Ended::TimedOut,
+        (Cause::Natural, Some(Exit::Exited(_))) => Ended::Exited,
+        (Cause::Natural, Some(Exit::Signalled(_))) => Ended::Signalled,
+        // Orphaned is said to nobody: R's side would have to be gone.
+        (Cause::Cancelled | Cause::Orphaned, _) => Ended::Cancelled,
+        (Cause::Natural, None) => Ended::SupervisorLost,
+    }
+}
+
+fn not_started(stage: &'static str, errno: i32, shell: &str) -> Refusal {
+    const E2BIG: i32 = 7;
+    let error = std::io::Error::from_raw_os_error(errno);
+    let what = match (stage, errno) {
+        ("exec", E2BIG) => {
+            "The command and its environment are longer than the system allows. Write the command to a file, and run that."
+                .to_owned()
+        }
+        ("exec", _) => format!("The shell {} cannot be run: {error}.", crate::escape::display(shell.as_bytes())),
+        ("cwd", _) => format!("The working directory cannot be entered: {error}."),
+        _ => format!("The command could not be started ({stage}): {error}."),
+    };
+    Refusal::new(Code::SpawnFailed)
+        .say(format!("{what} Nothing was run."))
+        .with("stage", stage)
+        .with("errno", errno)
+}
+
+fn record(
+    ran: &Ran,
+    ended: Ended,
+    exit: Option<Exit>,
+    end: Option<&End>,
+    text: &Text,
+    (timeout, grace): (f64, f64),
+) -> CommandRecord {
+    let (status, signal) = match exit {
+        Some(Exit::Exited(status)) => (Some(status), None),
+        Some(Exit::Signalled(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
+    CommandRecord {
+        ended: ended.as_str(),
+        exit_status: status,
+        signal,
+        found: end.map_or(0, |end| end.found),
+        killed: end.map_or(0, |end| end.killed),
+        survivors: end.map(|end| end.survivors.clone()).unwrap_or_default(),
+        signals: ran
+            .signals
+            .iter()
+            .map(|(signal, processes, at)| SentSignal {
+                signal: *signal,
+                processes: *processes,
+                after_us: microseconds(*at),
+            })
+            .collect(),
+        output: Output {
+            bytes: ran.output.total,
+            kept: ran.output.total - ran.output.dropped,
+            invalid: text.invalid,
+        },
+        timeout,
+        grace,
+        ran_us: end.map_or_else(|| microseconds(ran.duration), |end| microseconds(end.ran)),
+        ending_us: end.map(|end| microseconds(end.ending)),
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The sentence of a receipt, where nothing holds a command back.
+#[must_use]
+pub fn statement(capability: &Capability) -> Option<&'static str> {
+    (capability.process() == Process::Unrestricted).then_some(UNRESTRICTED_SENTENCE)
+}
+
+/// A file of output, up to a bound: a command that never stops must not fill the disk.
+struct Spill {
+    file: File,
+    left: u64,
+}
+
+impl Spill {
+    fn take(&mut self, bytes: &[u8]) {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        // What cannot be written, on a full disk, say, ends the file; the result has its own copy of both ends.
+        if self.file.write_all(&bytes[..most]).is_err() {
+            self.left = 0;
+        } else {
+            self.left -= most as u64;
+        }
+    }
+}
