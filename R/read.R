@@ -143,7 +143,8 @@ first_lines <- function(text, count) {
 }
 
 count_words <- function(count, what) {
-  sprintf("%s %s%s", digits(count), what, if (count == 1) "" else "s")
+  plural <- if (endsWith(what, "s")) "es" else "s"
+  sprintf("%s %s%s", digits(count), what, if (count == 1) "" else plural)
 }
 
 # Paths in results are escaped by the core already.

@@ -120,11 +120,12 @@ needs <- function(package) {
 # without S7's `@` in sight keeps base's.
 in_child <- function(fun, args = list(), library = NULL, timeout = 60) {
   needs("callr")
+  # Its environment would load rhocap in the child before the library paths are set.
+  environment(fun) <- globalenv()
   callr::r(
     function(fun, args, receipts, library_paths) {
       .libPaths(library_paths)
       library(rhocap)
-      environment(fun) <- globalenv()
       on.exit(writeLines(rho_receipts()$json, tempfile("child", receipts, ".jsonl")))
       do.call(fun, args)
     },

@@ -180,7 +180,9 @@ impl Drop for Private {
 fn sweep(place: &OwnedFd) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let Ok(names) = Dir::read_from(place) else { return };
+        // The descriptor of a root may be one that only names a place.
+        let opened = openat(place, ".", NAMES, Mode::empty()).and_then(Dir::new);
+        let Ok(names) = opened else { return };
         for name in names.flatten() {
             if name.file_name().to_bytes().starts_with(PREFIX.as_bytes()) {
                 sweep_one(place, name.file_name());

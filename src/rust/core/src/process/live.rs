@@ -19,6 +19,7 @@ struct State {
     waiting: Vec<u8>,
     left_out: u64,
     decoder: Decoder,
+    inside_line: bool,
 }
 
 impl Live {
@@ -52,11 +53,12 @@ impl Live {
             // What went before does not go on here.
             state.decoder.end();
             text = state.decoder.take();
-            let newline = if text.is_empty() || text.ends_with('\n') {
-                ""
+            let inside_line = if text.is_empty() {
+                state.inside_line
             } else {
-                "\n"
+                !text.ends_with('\n')
             };
+            let newline = if inside_line { "\n" } else { "" };
             let _ = writeln!(
                 text,
                 "{newline}[{} bytes left out]",
@@ -69,6 +71,9 @@ impl Live {
             state.decoder.end();
         }
         text.push_str(&state.decoder.take());
+        if !text.is_empty() {
+            state.inside_line = !text.ends_with('\n');
+        }
         text
     }
 }
@@ -95,6 +100,8 @@ mod tests {
         live.push(&vec![b'x'; MOST + 5]);
         let text = live.fetch(false);
         assert!(text.starts_with("[5 bytes left out]\nxxx"));
+        live.push(&vec![b'\n'; MOST + 7]);
+        assert!(live.fetch(false).starts_with("\n[7 bytes left out]\n\n"));
         live.push(b"\xff\xe2");
         assert_eq!(live.fetch(true), "\u{fffd}\u{fffd}");
     }

@@ -1,0 +1,166 @@
+# R is interrupted, killed, or ends: nothing of a command is left.
+
+start_child <- function(tree, mark, after) {
+  needs("callr")
+  child <- callr::r_bg(
+    function(root, command, after, library_paths) {
+      .libPaths(library_paths)
+      library(rhocap)
+      capability <- rho_host_capability(
+        write = root,
+        cwd = root,
+        process = rho_process_unrestricted(),
+        network = rho_network_host()
+      )
+      environment(after) <- globalenv()
+      tryCatch(after(capability, command), interrupt = function(cnd) {
+        # The prompt is usable, and no zombie is left.
+        again <- rho_bash(capability, "echo again")@output
+        children <- suppressWarnings(readLines(sprintf(
+          "/proc/self/task/%d/children", Sys.getpid()
+        )))
+        list("interrupted", again, children, utils::tail(rho_receipts()$code, 2L))
+      })
+    },
+    list(
+      tree$root,
+      sprintf("setsid -f bash -c '%s'; sleep 60", marked_sleep(mark)),
+      after,
+      .libPaths()
+    )
+  )
+  expect_true(wait_until(function() length(marked_processes(mark)) > 0L || !child$is_alive()))
+  child
+}
+
+test_that("an interrupt ends the command with all that it started", {
+  tree <- new_tree()
+  mark <- new_mark()
+  child <- start_child(tree, mark, function(capability, command) rho_bash(capability, command))
+  on.exit(child$kill())
+  child$interrupt()
+  child$wait(120000)
+  expect_false(child$is_alive())
+  result <- child$get_result()
+  expect_identical(result[1:2], list("interrupted", "again\n"))
+  expect_identical(trimws(paste(result[[3L]], collapse = "")), "")
+  expect_identical(result[[4L]], c("Cancelled", NA))
+  expect_identical(marked_processes(mark), character())
+})
+
+test_that("when R is killed, crashes or quits, its commands end", {
+  ways <- list(
+    killed = list(
+      function(capability, command) rho_bash(capability, command),
+      function(child) child$kill()
+    ),
+    crashed = list(
+      function(capability, command) rho_bash(capability, command),
+      function(child) tools::pskill(child$get_pid(), 11L)
+    ),
+    quit = list(
+      function(capability, command) {
+        promise <- rho_bash_async(capability, command)
+        Sys.sleep(1)
+        quit(save = "no")
+      },
+      function(child) NULL
+    )
+  )
+  needs("promises")
+  for (way in names(ways)) {
+    tree <- new_tree()
+    mark <- new_mark()
+    child <- start_child(tree, mark, ways[[way]][[1L]])
+    ways[[way]][[2L]](child)
+    child$wait(120000)
+    expect_false(child$is_alive())
+    # They have the time of the grace.
+    expect_true(wait_until(function() length(marked_processes(mark)) == 0L), label = way)
+    child$kill()
+  }
+})
+
+test_that("a command that kills R's process takes itself along", {
+  tree <- new_tree()
+  mark <- new_mark()
+  child <- start_child(tree, mark, function(capability, command) {
+    rho_bash(capability, sub("sleep 60$", sprintf("sleep 1; kill -9 %d; sleep 60", Sys.getpid()), command))
+  })
+  on.exit(child$kill())
+  child$wait(120000)
+  expect_false(child$is_alive())
+  expect_true(wait_until(function() length(marked_processes(mark)) == 0L))
+})
+
+test_that("what a killed R left of private directories is swept by the next", {
+  tree <- new_tree()
+  mark <- new_mark()
+  child <- start_child(tree, mark, function(capability, command) {
+    writeLines(rhocap:::capability_facts(capability)$private, file.path(capability@write, "private"))
+    rho_bash(capability, command)
+  })
+  private <- readLines(file.path(tree$root, "private"))
+  child$kill()
+  child$wait(120000)
+  expect_true(dir.exists(private))
+  # It counts as left after a minute; its lock goes with the last process that has it.
+  Sys.setFileTime(private, Sys.time() - 3600)
+  in_child(
+    function(root) {
+      invisible(rho_host_capability(
+        read = root, cwd = root,
+        process = rho_process_unrestricted(), network = rho_network_host()
+      ))
+    },
+    list(tree$root)
+  )
+  expect_false(dir.exists(private))
+})
+
+test_that("a supervisor that is not what was installed is not run", {
+  tree <- new_tree()
+  library <- normalizePath(tempfile("library"), mustWork = FALSE)
+  dir.create(library)
+  defer(function() unlink(library, recursive = TRUE), environment())
+  file.copy(find.package("rhocap"), library, recursive = TRUE)
+  results <- in_child(
+    function(root, library) {
+      program <- system.file("bin", "rhocap-supervisor", package = "rhocap")
+      stopifnot(startsWith(program, library))
+      make <- function() {
+        rho_host_capability(
+          write = root, cwd = root,
+          process = rho_process_unrestricted(), network = rho_network_host()
+        )
+      }
+      code <- function(capability) rho_bash(capability, "echo x > ran")@code
+      kind <- function() tryCatch(class(make())[[1L]], error = function(cnd) class(cnd)[[1L]])
+      held <- make()
+      Sys.chmod(program, "0775", use_umask = FALSE)
+      result <- list(writable = c(code(held), kind()))
+      Sys.chmod(program, "0755", use_umask = FALSE)
+      saved <- paste0(program, ".saved")
+      file.copy(program, saved, copy.mode = TRUE)
+      cat("#!/bin/sh\necho replaced\n", file = program)
+      result$changed <- code(held)
+      unlink(program)
+      result$removed <- kind()
+      # What is held open is still what was installed, whatever stands in its place.
+      file.copy(saved, program, copy.mode = TRUE)
+      held <- make()
+      unlink(program)
+      result$held <- rho_bash(held, "echo fine")@output
+      result
+    },
+    list(tree$root, library),
+    library = library
+  )
+  expect_identical(results, list(
+    writable = c("SpawnFailed", "rhocap_error_supervisor"),
+    changed = "SpawnFailed",
+    removed = "rhocap_error_supervisor",
+    held = "fine\n"
+  ))
+  expect_false(file.exists(file.path(tree$root, "ran")))
+})
