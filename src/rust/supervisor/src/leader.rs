@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::{fork, ForkResult, Pid};
+use rhocap_core::process::errno::same;
+use rhocap_core::process::mark::Mark;
 use rhocap_core::process::protocol::{Stage, Start, DESCRIPTORS};
 
 /// What a command gets beside its arguments and environment.
@@ -35,7 +37,7 @@ type Failed = (Stage, Errno);
 ///
 /// # Errors
 /// Where it failed, and the error number. No process of it is left then.
-pub fn start(order: &Start, descriptors: Descriptors) -> Result<Pid, Failed> {
+pub fn start(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Pid, Failed> {
     let strings = |texts: &[Vec<u8>]| {
         let texts = texts.iter().map(|text| CString::new(text.as_slice()));
         texts
@@ -43,12 +45,13 @@ pub fn start(order: &Start, descriptors: Descriptors) -> Result<Pid, Failed> {
             .map_err(|_| (Stage::Order, Errno::EINVAL))
     };
     let (arguments, environment) = (strings(&order.arguments)?, strings(&order.environment)?);
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|errno| (Stage::Fork, Errno::from_raw(errno.raw_os_error())))?;
+    let (read, write) =
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| (Stage::Fork, same(errno)))?;
     let parent = nix::unistd::getpid();
     // SAFETY: this program has one thread, so that the child may do whatever the parent may.
     match unsafe { fork() }.map_err(|errno| (Stage::Fork, errno))? {
         ForkResult::Child => {
+            mark.carry();
             let (stage, errno) = become_command(&arguments, &environment, &descriptors, parent);
             let mut report = [0; 5];
             report[0] = stage as u8;

@@ -5,8 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rhocap_core::process::protocol::{frame, Event, Frames, Order, DESCRIPTORS};
+use rhocap_core::process::socket::send_all;
 use rustix::io::Errno;
-use rustix::net::{recvmsg, send, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketType};
+use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType};
 
 /// What came from R's side.
 pub enum Heard {
@@ -87,18 +88,9 @@ impl Peer {
     /// Tells R's side. When it is gone there is nobody to tell, which is no error here.
     pub fn tell(&mut self, event: &Event) {
         let Ok(bytes) = frame(event) else { return };
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() && !self.gone {
-            #[cfg(target_os = "linux")]
-            let flags = SendFlags::NOSIGNAL;
-            #[cfg(not(target_os = "linux"))]
-            let flags = SendFlags::empty();
-            match send(&self.socket, rest, flags) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(Errno::INTR) => {}
-                // Events are few and short; a peer that does not read even these is not waited for.
-                Err(_) => self.gone = true,
-            }
+        // Events are few and short; a peer that does not read even these is not waited for.
+        if !self.gone && send_all(&self.socket, &bytes).is_err() {
+            self.gone = true;
         }
     }
 

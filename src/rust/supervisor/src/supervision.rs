@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
+use rhocap_core::process::mark::Mark;
 use rhocap_core::process::protocol::{Cause, End, Event, Exit, Order, Stage, Start};
 use rustix::io::Errno;
 use rustix::process::{wait, WaitOptions};
@@ -29,12 +30,14 @@ pub fn run(mut peer: Peer) {
     waiting::prepare();
     let _ = nix::unistd::setsid();
     tree::become_root();
-    let Some(order) = first_order(&mut peer) else { return };
+    let Some((order, mark)) = first_order(&mut peer) else {
+        return;
+    };
     let Some(descriptors) = Descriptors::of(peer.take_descriptors()) else {
         return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
     };
     let started = Instant::now();
-    match leader::start(&order, descriptors) {
+    match leader::start(&order, mark, descriptors) {
         Err((stage, errno)) => peer.tell(&Event::Failed(stage, errno as i32)),
         Ok(pid) => {
             peer.tell(&Event::Started(pid.as_raw().unsigned_abs()));
@@ -52,10 +55,10 @@ pub fn run(mut peer: Peer) {
     }
 }
 
-fn first_order(peer: &mut Peer) -> Option<Start> {
+fn first_order(peer: &mut Peer) -> Option<(Start, Mark)> {
     loop {
         match peer.hear() {
-            Heard::Order(Order::Start(start)) => return Some(start),
+            Heard::Order(Order::Start(start, mark)) => return Some((start, mark)),
             // Nothing was started, and nothing will be.
             Heard::Order(Order::Cancel) | Heard::Gone => return None,
             Heard::Nothing => waiting::wait(Some(&*peer), None),

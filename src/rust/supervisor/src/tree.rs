@@ -4,6 +4,8 @@
 //! its parent (`setsid`, two forks, another environment), it stays in this tree.
 
 use nix::unistd::Pid;
+#[cfg(target_os = "linux")]
+use rhocap_core::process::status::Status;
 
 /// A process that is not a zombie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +37,7 @@ pub fn descendants() -> Vec<Process> {
         if !seen.insert(pid) {
             continue;
         }
-        if !is_zombie(pid) {
+        if !is_dead(pid) {
             found.push(Process { pid, child });
         }
         pending.extend(family.children(pid).into_iter().map(|pid| (pid, false)));
@@ -66,8 +68,8 @@ impl Family {
         for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
             let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
             let Some(pid) = pid.map(Pid::from_raw) else { continue };
-            if let Some((_, parent)) = status(pid) {
-                children.entry(parent).or_default().push(pid);
+            if let Some(status) = Status::of(pid.as_raw()) {
+                children.entry(Pid::from_raw(status.parent)).or_default().push(pid);
             }
         }
         Self::Mapped(children)
@@ -97,22 +99,10 @@ impl Family {
     }
 }
 
-/// State and parent of a process (`man 5 proc_pid_stat`).
 #[cfg(target_os = "linux")]
-fn status(pid: Pid) -> Option<(char, Pid)> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, a parenthesis too.
-    let end = text.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(text.get(end + 2..)?).ok()?;
-    let mut fields = rest.split(' ');
-    let state = fields.next()?.chars().next()?;
-    Some((state, Pid::from_raw(fields.next()?.parse().ok()?)))
-}
-
-#[cfg(target_os = "linux")]
-fn is_zombie(pid: Pid) -> bool {
+fn is_dead(pid: Pid) -> bool {
     // Gone counts as well.
-    status(pid).is_none_or(|(state, _)| matches!(state, 'Z' | 'X'))
+    Status::of(pid.as_raw()).is_none_or(|status| status.is_dead())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -133,7 +123,7 @@ impl Family {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_zombie(_: Pid) -> bool {
+fn is_dead(_: Pid) -> bool {
     false
 }
 
@@ -161,9 +151,9 @@ fn is_below(pid: Pid) -> bool {
     let mut at = pid;
     // Deeper chains than there are numbers cannot be.
     for _ in 0..1 << 22 {
-        match status(at) {
-            Some((_, parent)) if parent == own => return true,
-            Some((_, parent)) if parent.as_raw() > 1 => at = parent,
+        match Status::of(at.as_raw()).map(|status| Pid::from_raw(status.parent)) {
+            Some(parent) if parent == own => return true,
+            Some(parent) if parent.as_raw() > 1 => at = parent,
             _ => return false,
         }
     }

@@ -7,8 +7,10 @@ use nix::errno::Errno;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::pipe::{pipe_with, PipeFlags};
 
+use super::errno::same;
+use super::lost::{sweep, Swept};
 use super::output::{Capture, Kept};
-use super::protocol::{Cause, End, Event, Exit, Stage, Start};
+use super::protocol::{End, Event, Exit, Stage, Start};
 use super::supervisor::{Descriptors, Program, Said, Supervisor};
 use crate::effect::Cancel;
 
@@ -41,8 +43,17 @@ pub enum Ending {
     NotStarted(Stage, i32),
     /// It ran, and this became of it.
     Ended(End),
-    /// The supervisor was lost; this is what is known of the leader.
-    SupervisorLost(Option<Exit>),
+    /// The supervisor was killed or stopped.
+    SupervisorLost(Lost),
+}
+
+/// What is known of a command whose supervisor was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// How its leader ended, when that was still told.
+    pub leader: Option<Exit>,
+    /// What became of its processes.
+    pub swept: Swept,
 }
 
 /// One signal that was sent: its number, to how many processes, how long after the start.
@@ -72,18 +83,26 @@ pub fn run(
     on_output: &mut dyn FnMut(&[u8]),
 ) -> Result<Ran, Errno> {
     let started = Instant::now();
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(system);
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(same);
     let (input, feed) = pipe()?;
     let (output, theirs) = pipe()?;
-    let supervisor = Supervisor::start(
-        program,
-        &command.start,
-        &Descriptors {
-            input: input.as_fd(),
-            output: theirs.as_fd(),
-            directory: command.directory,
-        },
-    )?;
+    let descriptors = Descriptors {
+        input: input.as_fd(),
+        output: theirs.as_fd(),
+        directory: command.directory,
+    };
+    let supervisor = match Supervisor::start(program, &command.start, &descriptors) {
+        // Longer than a frame: the kernel would say the same of less.
+        Err(Errno::E2BIG) => {
+            return Ok(Ran {
+                ending: Ending::NotStarted(Stage::Execute, Errno::E2BIG as i32),
+                output: Capture::new(0).finish(),
+                signals: Vec::new(),
+                duration: started.elapsed(),
+            });
+        }
+        started => started?,
+    };
     drop((input, theirs));
     let feed = command
         .input
@@ -93,7 +112,7 @@ pub fn run(
         .into_iter()
         .flatten()
     {
-        rustix::io::ioctl_fionbio(descriptor, true).map_err(system)?;
+        rustix::io::ioctl_fionbio(descriptor, true).map_err(same)?;
     }
     let mut call = Call {
         supervisor,
@@ -104,6 +123,8 @@ pub fn run(
         signals: Vec::new(),
         leader: None,
         cancelled: false,
+        looked: started,
+        stopped: 0,
     };
     let times = command
         .start
@@ -118,10 +139,6 @@ pub fn run(
         signals: call.signals,
         duration: started.elapsed(),
     })
-}
-
-fn system(errno: rustix::io::Errno) -> Errno {
-    Errno::from_raw(errno.raw_os_error())
 }
 
 /// Writes to a pipe that nobody may read any more, without the signal that would tell R of it.
@@ -150,6 +167,8 @@ struct Call<'a> {
     signals: Vec<Sent>,
     leader: Option<Exit>,
     cancelled: bool,
+    looked: Instant,
+    stopped: u32,
 }
 
 impl Call<'_> {
@@ -169,25 +188,37 @@ impl Call<'_> {
                     Said::Event(Event::Failed(stage, errno)) => return Ending::NotStarted(stage, errno),
                     Said::Event(Event::Ended(end)) => return Ending::Ended(end),
                     Said::Nothing => break,
-                    // Cancelled before it had its order: nothing ran.
-                    Said::Gone if self.cancelled && self.leader.is_none() && self.signals.is_empty() => {
-                        return Ending::Ended(End {
-                            cause: Cause::Cancelled,
-                            leader: None,
-                            found: 0,
-                            killed: 0,
-                            survivors: Vec::new(),
-                            ran: Duration::ZERO,
-                            ending: Duration::ZERO,
-                        });
-                    }
-                    Said::Gone => return Ending::SupervisorLost(self.leader),
+                    Said::Gone => return self.lost(),
                 }
             }
-            if last.is_some_and(|last| Instant::now() > last) {
-                return Ending::SupervisorLost(self.leader);
+            if self.has_stopped() || last.is_some_and(|last| Instant::now() > last) {
+                return self.lost();
             }
         }
+    }
+
+    /// Whether the supervisor was stopped, looked at now and then. Who stops R in a terminal stops a
+    /// supervisor that has no session yet with it, and continues both: only twice in a row counts.
+    fn has_stopped(&mut self) -> bool {
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            self.stopped = if self.supervisor.is_stopped() {
+                self.stopped + 1
+            } else {
+                0
+            };
+        }
+        self.stopped >= 2
+    }
+
+    /// Does what the supervisor would have done. Its leader dies with it.
+    fn lost(&mut self) -> Ending {
+        self.supervisor.kill();
+        self.supervisor.reap();
+        Ending::SupervisorLost(Lost {
+            leader: self.leader,
+            swept: sweep(self.supervisor.mark()),
+        })
     }
 
     /// Reads what is left in the pipe.

@@ -2,8 +2,13 @@
 
 pub mod confinement;
 pub mod engine;
+pub mod errno;
 pub mod live;
+pub mod lost;
+pub mod mark;
 pub mod output;
 pub mod protocol;
+pub mod socket;
+pub mod status;
 pub mod supervisor;
 pub mod text;

@@ -12,6 +12,8 @@
 
 use std::time::Duration;
 
+use super::mark::Mark;
+
 /// The version of the protocol. The supervisor refuses an order of another one.
 pub const VERSION: u16 = 1;
 
@@ -45,8 +47,8 @@ pub struct Start {
 /// What R's side says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Run this.
-    Start(Start),
+    /// Run this, with this mark on what comes of it.
+    Start(Start, Mark),
     /// End it.
     Cancel,
 }
@@ -238,10 +240,13 @@ impl Writer {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
+    fn long(&mut self, value: u64) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
     /// A time in microseconds; the longest one stands for all that are longer.
     fn time(&mut self, value: Duration) {
-        let microseconds = u64::try_from(value.as_micros()).unwrap_or(u64::MAX);
-        self.0.extend_from_slice(&microseconds.to_le_bytes());
+        self.long(u64::try_from(value.as_micros()).unwrap_or(u64::MAX));
     }
 
     fn count(&mut self, count: usize) {
@@ -298,8 +303,12 @@ impl<'a> Reader<'a> {
         self.array().map(i32::from_le_bytes)
     }
 
+    fn long(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
     fn time(&mut self) -> Result<Duration, Malformed> {
-        self.array().map(u64::from_le_bytes).map(Duration::from_micros)
+        self.long().map(Duration::from_micros)
     }
 
     fn count(&mut self) -> Result<u32, Malformed> {
@@ -329,7 +338,7 @@ impl<'a> Reader<'a> {
 impl Message for Order {
     fn write(&self, body: &mut Writer) {
         match self {
-            Self::Start(start) => {
+            Self::Start(start, mark) => {
                 body.byte(1);
                 body.short(VERSION);
                 body.list(&start.arguments);
@@ -337,6 +346,7 @@ impl Message for Order {
                 // No limit is a time of nothing.
                 body.time(start.timeout.unwrap_or_default());
                 body.time(start.grace);
+                body.long(mark.number());
             }
             Self::Cancel => body.byte(2),
         }
@@ -352,12 +362,13 @@ impl Message for Order {
                 if arguments.is_empty() {
                     return Err(Malformed("it names no program"));
                 }
-                Ok(Self::Start(Start {
+                let start = Start {
                     arguments,
                     environment: body.list()?,
                     timeout: Some(body.time()?).filter(|timeout| !timeout.is_zero()),
                     grace: body.time()?,
-                }))
+                };
+                Ok(Self::Start(start, Mark::from_number(body.long()?)))
             }
             2 => Ok(Self::Cancel),
             _ => Err(Malformed("its kind is unknown")),
@@ -476,12 +487,15 @@ mod tests {
 
     fn orders() -> Vec<Order> {
         vec![
-            Order::Start(start()),
-            Order::Start(Start {
-                timeout: None,
-                environment: Vec::new(),
-                ..start()
-            }),
+            Order::Start(start(), Mark::from_number(u64::MAX)),
+            Order::Start(
+                Start {
+                    timeout: None,
+                    environment: Vec::new(),
+                    ..start()
+                },
+                Mark::from_number(0),
+            ),
             Order::Cancel,
         ]
     }
@@ -565,10 +579,11 @@ mod tests {
         frames.push(&u32::try_from(body.len()).unwrap().to_le_bytes());
         frames.push(&body);
         assert!(frames.take::<Order>().is_err());
-        let long = Order::Start(Start {
+        let long = Start {
             arguments: vec![vec![b'x'; LONGEST]],
             ..start()
-        });
+        };
+        let long = Order::Start(long, Mark::from_number(1));
         assert!(frame(&long).is_err());
     }
 
@@ -583,7 +598,7 @@ mod tests {
         refuse(&[]);
         refuse(&[0]);
         refuse(&[3]);
-        let whole = frame(&Order::Start(start())).unwrap();
+        let whole = frame(&Order::Start(start(), Mark::from_number(1))).unwrap();
         let mut other = whole[4..].to_vec();
         other[1] = 99;
         refuse(&other);

@@ -16,11 +16,15 @@ use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 use rustix::fs::{openat, Mode, OFlags, CWD};
 use rustix::net::{
-    recv, send, sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    SocketFlags, SocketType,
+    recv, sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SocketFlags,
+    SocketType,
 };
+use rustix::process::{waitid, WaitId, WaitIdOptions};
 
+use super::errno::same;
+use super::mark::Mark;
 use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
+use super::socket::{quietly, send_all};
 use crate::facts::{self, Facts, Kind};
 
 /// The installed supervisor, opened once: what is replaced later does not matter.
@@ -133,6 +137,7 @@ pub struct Supervisor {
     pid: Pid,
     socket: OwnedFd,
     frames: Frames,
+    mark: Mark,
     reaped: bool,
 }
 
@@ -153,20 +158,22 @@ impl Supervisor {
     /// # Errors
     /// The error of the system, also when the order is too long (`E2BIG`). Nothing runs then.
     pub fn start(program: &Program, order: &Start, descriptors: &Descriptors<'_>) -> Result<Self, Errno> {
-        let order = frame(&Order::Start(order.clone())).map_err(|_| Errno::E2BIG)?;
-        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+        let mark = Mark::new();
+        let order = frame(&Order::Start(order.clone(), mark)).map_err(|_| Errno::E2BIG)?;
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(same)?;
         let pid = spawn(program, theirs.as_fd())?;
         drop(theirs);
         let mut supervisor = Self {
             pid,
             socket: ours,
             frames: Frames::default(),
+            mark,
             reaped: false,
         };
         // Dropping it hangs up, and the supervisor ends without having started anything.
         supervisor.order(&order, descriptors)?;
-        rustix::io::ioctl_fionbio(&supervisor.socket, true).map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+        rustix::io::ioctl_fionbio(&supervisor.socket, true).map_err(same)?;
         Ok(supervisor)
     }
 
@@ -175,22 +182,14 @@ impl Supervisor {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
         beside.push(SendAncillaryMessage::ScmRights(&sent));
-        let flags = no_signal();
-        let mut rest = loop {
-            match sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, flags) {
+        let rest = loop {
+            match sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, quietly()) {
                 Ok(sent) => break &order[sent..],
                 Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(Errno::from_raw(errno.raw_os_error())),
+                Err(errno) => return Err(same(errno)),
             }
         };
-        while !rest.is_empty() {
-            match send(&self.socket, rest, flags) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(Errno::from_raw(errno.raw_os_error())),
-            }
-        }
-        Ok(())
+        send_all(&self.socket, rest).map_err(same)
     }
 
     /// The supervisor's process.
@@ -199,10 +198,16 @@ impl Supervisor {
         self.pid.as_raw().unsigned_abs()
     }
 
+    /// What the command's processes carry.
+    #[must_use]
+    pub const fn mark(&self) -> Mark {
+        self.mark
+    }
+
     /// Asks it to end the command. It may have ended already, which is no error.
     pub fn cancel(&self) {
         if let Ok(order) = frame(&Order::Cancel) {
-            let _ = send(&self.socket, &order, no_signal());
+            let _ = send_all(&self.socket, &order);
         }
     }
 
@@ -225,6 +230,29 @@ impl Supervisor {
         }
     }
 
+    /// Whether it is stopped: it sees no deadline then, and no order.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.ask(look)
+            .is_ok_and(|status| status.is_some_and(|status| status.stopped()))
+    }
+
+    /// Ends a supervisor that is of no use any more.
+    pub fn kill(&mut self) {
+        // A number that another process may have by now, because somebody else took the status of our
+        // child, is not ours to signal.
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if !self.reaped && self.ask(look).is_ok() {
+            let _ = nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL);
+        }
+    }
+
+    fn ask(&self, look: WaitIdOptions) -> rustix::io::Result<Option<rustix::process::WaitIdStatus>> {
+        let pid = rustix::process::Pid::from_raw(self.pid.as_raw()).ok_or(rustix::io::Errno::SRCH)?;
+        waitid(WaitId::Pid(pid), look)
+    }
+
     /// Waits for its end and takes its status, so that no zombie stays.
     pub fn reap(&mut self) {
         if !std::mem::replace(&mut self.reaped, true) {
@@ -240,17 +268,8 @@ impl AsFd for Supervisor {
     }
 }
 
-const fn no_signal() -> SendFlags {
-    // A supervisor that died must not end R by SIGPIPE; R itself ignores it, other hosts may not.
-    #[cfg(target_os = "linux")]
-    return SendFlags::NOSIGNAL;
-    #[cfg(not(target_os = "linux"))]
-    return SendFlags::empty();
-}
-
 fn spawn(program: &Program, socket: BorrowedFd<'_>) -> Result<Pid, Errno> {
-    let null = openat(CWD, c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+    let null = openat(CWD, c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(same)?;
     let mut actions = PosixSpawnFileActions::init()?;
     actions.add_dup2(socket.as_raw_fd(), 0)?;
     for number in [1, 2] {

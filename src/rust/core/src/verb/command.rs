@@ -155,7 +155,7 @@ pub fn run(
     let ran = ran.map_err(|errno| not_started("supervisor", errno as i32, &limits.shell))?;
     let (ended, exit, end) = match &ran.ending {
         Ending::NotStarted(stage, errno) => return Err(not_started(stage.as_str(), *errno, &limits.shell)),
-        Ending::SupervisorLost(exit) => (Ended::SupervisorLost, *exit, None),
+        Ending::SupervisorLost(lost) => (Ended::SupervisorLost, lost.leader, None),
         Ending::Ended(end) => (ended(end), end.leader, Some(end.clone())),
     };
     let text = Text::of(&ran.output);
@@ -221,13 +221,17 @@ fn record(
         Some(Exit::Signalled(signal)) => (None, Some(signal)),
         None => (None, None),
     };
+    let (killed, survivors) = match &ran.ending {
+        Ending::SupervisorLost(lost) => (lost.swept.killed, lost.swept.survivors.clone()),
+        _ => end.map_or((0, Vec::new()), |end| (end.killed, end.survivors.clone())),
+    };
     CommandRecord {
         ended: ended.as_str(),
         exit_status: status,
         signal,
         found: end.map_or(0, |end| end.found),
-        killed: end.map_or(0, |end| end.killed),
-        survivors: end.map(|end| end.survivors.clone()).unwrap_or_default(),
+        killed,
+        survivors,
         signals: ran
             .signals
             .iter()
