@@ -93,11 +93,6 @@ impl Peer {
             self.gone = true;
         }
     }
-
-    /// Whether nobody is there any more.
-    pub const fn is_gone(&self) -> bool {
-        self.gone
-    }
 }
 
 impl AsFd for Peer {

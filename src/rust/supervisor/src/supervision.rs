@@ -19,11 +19,9 @@ use crate::waiting;
 /// not end at all, and is named instead of waited for.
 const KILLING: Duration = Duration::from_secs(5);
 
-/// How often the tree is looked at while processes may still end by themselves.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// How often it is looked at while they are killed. The end of a child wakes us earlier.
-const LOOK_CLOSELY: Duration = Duration::from_millis(1);
+/// How long killed processes have to end before the tree is looked at again. Each look costs time that
+/// they need; the end of the last one wakes us earlier.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Obeys R's side until there is nothing left to do.
 pub fn run(mut peer: Peer) {
@@ -80,7 +78,7 @@ impl Supervision {
     fn run(mut self) {
         let cause = self.watch();
         let ending = Instant::now();
-        let found = tree::descendants();
+        let found = if self.reap() { Vec::new() } else { tree::descendants() };
         let beside = found.iter().filter(|process| process.pid != self.leader).count();
         if matches!(cause, Cause::TimedOut | Cause::Cancelled) {
             self.ask(&found);
@@ -139,12 +137,10 @@ impl Supervision {
             .count();
         self.say_sent(Signal::SIGTERM, sent);
         while let Some(rest) = self.grace.checked_sub(asked.elapsed()) {
-            self.reap();
-            if matches!(self.peer.hear(), Heard::Gone) || tree::descendants().is_empty() {
+            if self.reap() || matches!(self.peer.hear(), Heard::Gone) {
                 return;
             }
-            let socket = Some(&self.peer).filter(|peer| !peer.is_gone());
-            waiting::wait(socket, Some(rest.min(LOOK)));
+            waiting::wait(Some(&self.peer), Some(rest));
         }
     }
 
@@ -152,31 +148,35 @@ impl Supervision {
     /// then do the orphans of what was killed become ours and are found.
     fn kill(&mut self) -> Vec<Pid> {
         let begun = Instant::now();
-        let mut told = 0;
-        loop {
-            let processes = tree::descendants();
-            for process in &processes {
-                if tree::send(*process, Signal::SIGKILL) {
+        let mut told = false;
+        while !self.reap() {
+            let mut found = Vec::new();
+            tree::walk(&mut |process| {
+                found.push(process.pid);
+                if tree::send(process, Signal::SIGKILL) {
                     self.killed.insert(process.pid);
                 }
-            }
-            let no_child = self.reap();
-            if processes.is_empty() && no_child && tree::descendants().is_empty() {
-                break;
-            }
-            if told == 0 && !self.killed.is_empty() {
-                told = self.killed.len();
-                self.say_sent(Signal::SIGKILL, told);
+            });
+            if !told && !self.killed.is_empty() {
+                told = true;
+                self.say_sent(Signal::SIGKILL, self.killed.len());
             }
             if begun.elapsed() > KILLING {
-                return processes.iter().map(|process| process.pid).collect();
+                return found;
             }
-            waiting::wait(None::<&Peer>, Some(LOOK_CLOSELY));
+            let struck = Instant::now();
+            while let Some(rest) = LOOK.checked_sub(struck.elapsed()) {
+                if self.reap() {
+                    return Vec::new();
+                }
+                waiting::wait(None::<&Peer>, Some(rest));
+            }
         }
         Vec::new()
     }
 
-    /// Takes the status of every child that ended; whether there is no child left.
+    /// Takes the status of every child that ended; whether there is no child left, and so, because every
+    /// orphan below this process becomes its child, no process of the tree.
     fn reap(&mut self) -> bool {
         loop {
             let (pid, status) = match wait(WaitOptions::NOHANG) {

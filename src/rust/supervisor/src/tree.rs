@@ -4,16 +4,16 @@
 //! its parent (`setsid`, two forks, another environment), it stays in this tree.
 
 use nix::unistd::Pid;
-#[cfg(target_os = "linux")]
 use rhocap_core::process::status::Status;
 
-/// A process that is not a zombie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A process that is not dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     /// Its number.
     pub pid: Pid,
-    /// Whether it is our own child: its number cannot be given to another before we reap it.
-    pub child: bool,
+    /// When it started; none when it is our own child, whose number cannot be given to another before we
+    /// reap it.
+    started: Option<u64>,
 }
 
 /// Makes this process the one that orphans below it go to, and one that others cannot look into.
@@ -25,24 +25,33 @@ pub fn become_root() {
     }
 }
 
-/// All processes below this one that are no zombies.
+/// All processes below this one that are not dead.
 pub fn descendants() -> Vec<Process> {
     let mut found = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    let own = nix::unistd::getpid();
-    let family = Family::look();
-    let mut pending: Vec<(Pid, bool)> = family.children(own).into_iter().map(|pid| (pid, true)).collect();
-    while let Some((pid, child)) = pending.pop() {
-        // A number may be met twice when the tree changes meanwhile.
-        if !seen.insert(pid) {
-            continue;
-        }
-        if !is_dead(pid) {
-            found.push(Process { pid, child });
-        }
-        pending.extend(family.children(pid).into_iter().map(|pid| (pid, false)));
-    }
+    walk(&mut |process| found.push(process));
     found
+}
+
+/// Visits every process below this one that is not dead. Each is visited before its children are looked
+/// up: what a visit kills makes no more of them, and what it had made is found now or, because it became
+/// ours, by the next walk.
+pub fn walk(visit: &mut dyn FnMut(Process)) {
+    let own = nix::unistd::getpid();
+    let family = Family::look(own);
+    let mut seen = std::collections::HashSet::new();
+    let mut pending: Vec<(Pid, bool)> = family.children(own, 1).into_iter().map(|pid| (pid, true)).collect();
+    while let Some((pid, child)) = pending.pop() {
+        // A number may be met twice when the tree changes meanwhile. A dead process has no children: they
+        // are ours, or were found when they became another's.
+        let Some(status) = Some(pid).filter(|pid| seen.insert(*pid)).and_then(look) else {
+            continue;
+        };
+        visit(Process {
+            pid,
+            started: Some(status.started).filter(|_| !child),
+        });
+        pending.extend(family.children(pid, status.threads).into_iter().map(|pid| (pid, false)));
+    }
 }
 
 /// Who is whose child.
@@ -59,15 +68,17 @@ enum Family {
 
 #[cfg(target_os = "linux")]
 impl Family {
-    fn look() -> Self {
-        let own = nix::unistd::getpid();
+    fn look(own: Pid) -> Self {
         if std::fs::metadata(format!("/proc/self/task/{own}/children")).is_ok() {
-            return Self::Told;
+            Self::Told
+        } else {
+            Self::mapped()
         }
+    }
+
+    fn mapped() -> Self {
         let mut children: std::collections::HashMap<Pid, Vec<Pid>> = std::collections::HashMap::new();
-        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            let Some(pid) = pid.map(Pid::from_raw) else { continue };
+        for pid in numbers("/proc") {
             if let Some(status) = Status::of(pid.as_raw()) {
                 children.entry(Pid::from_raw(status.parent)).or_default().push(pid);
             }
@@ -75,44 +86,50 @@ impl Family {
         Self::Mapped(children)
     }
 
-    fn children(&self, of: Pid) -> Vec<Pid> {
+    fn children(&self, of: Pid, threads: u32) -> Vec<Pid> {
         match self {
             Self::Mapped(children) => children.get(&of).cloned().unwrap_or_default(),
-            Self::Told => {
-                let mut found = Vec::new();
-                // A child belongs to the thread that made it.
-                for task in std::fs::read_dir(format!("/proc/{of}/task"))
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                {
-                    let told = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-                    found.extend(
-                        told.split_ascii_whitespace()
-                            .filter_map(|pid| pid.parse().ok())
-                            .map(Pid::from_raw),
-                    );
-                }
-                found
-            }
+            Self::Told if threads == 1 => told(of, of),
+            // A child belongs to the thread that made it.
+            Self::Told => numbers(&format!("/proc/{of}/task"))
+                .into_iter()
+                .flat_map(|task| told(of, task))
+                .collect(),
         }
     }
 }
 
+/// The names in a directory that are numbers.
 #[cfg(target_os = "linux")]
-fn is_dead(pid: Pid) -> bool {
-    // Gone counts as well.
-    Status::of(pid.as_raw()).is_none_or(|status| status.is_dead())
+fn numbers(directory: &str) -> Vec<Pid> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .map(Pid::from_raw)
+        .collect()
+}
+
+/// The children of a thread, as the kernel tells.
+#[cfg(target_os = "linux")]
+fn told(process: Pid, task: Pid) -> Vec<Pid> {
+    let told = std::fs::read_to_string(format!("/proc/{process}/task/{task}/children")).unwrap_or_default();
+    let numbers = told.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+    numbers.map(Pid::from_raw).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn look(pid: Pid) -> Option<Status> {
+    Status::of(pid.as_raw()).filter(|status| !status.is_dead())
 }
 
 #[cfg(not(target_os = "linux"))]
 impl Family {
-    fn look() -> Self {
+    fn look(_: Pid) -> Self {
         Self::Asked
     }
 
     #[allow(unsafe_code)]
-    fn children(&self, of: Pid) -> Vec<Pid> {
+    fn children(&self, of: Pid, _: u32) -> Vec<Pid> {
         let mut pids = vec![0_i32; 4096];
         let size = i32::try_from(pids.len() * 4).unwrap_or(i32::MAX);
         // SAFETY: writes at most `size` bytes into the vector.
@@ -123,39 +140,34 @@ impl Family {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_dead(_: Pid) -> bool {
-    false
+fn look(_: Pid) -> Option<Status> {
+    Some(Status {
+        state: b'?',
+        parent: 0,
+        threads: 1,
+        started: 0,
+    })
 }
 
 /// Sends a signal to a process that was found; whether it was sent. A number that another process may
-/// have got since is held by a descriptor and looked at again first.
+/// have got since is held by a descriptor and looked at again first: what was below this process once
+/// stays below it.
 pub fn send(process: Process, signal: nix::sys::signal::Signal) -> bool {
     #[cfg(target_os = "linux")]
-    if !process.child {
+    if let Some(started) = process.started {
         use rustix::process::{pidfd_open, pidfd_send_signal, PidfdFlags};
-        let Some(pid) = rustix::process::Pid::from_raw(process.pid.as_raw()) else {
+        let same = || Status::of(process.pid.as_raw()).is_some_and(|status| status.started == started);
+        let pid = rustix::process::Pid::from_raw(process.pid.as_raw());
+        let signal_named = rustix::process::Signal::from_named_raw(signal as i32);
+        let (Some(pid), Some(named)) = (pid, signal_named) else {
             return false;
         };
-        if let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) {
-            let signal = rustix::process::Signal::from_named_raw(signal as i32);
-            return is_below(process.pid) && signal.is_some_and(|signal| pidfd_send_signal(held, signal).is_ok());
-        }
+        return match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(held) => same() && pidfd_send_signal(held, named).is_ok(),
+            // Before Linux 5.3 there is only the number.
+            Err(rustix::io::Errno::NOSYS) => same() && nix::sys::signal::kill(process.pid, signal).is_ok(),
+            Err(_) => false,
+        };
     }
     nix::sys::signal::kill(process.pid, signal).is_ok()
-}
-
-/// Whether a process lies below this one now.
-#[cfg(target_os = "linux")]
-fn is_below(pid: Pid) -> bool {
-    let own = nix::unistd::getpid();
-    let mut at = pid;
-    // Deeper chains than there are numbers cannot be.
-    for _ in 0..1 << 22 {
-        match Status::of(at.as_raw()).map(|status| Pid::from_raw(status.parent)) {
-            Some(parent) if parent == own => return true,
-            Some(parent) if parent.as_raw() > 1 => at = parent,
-            _ => return false,
-        }
-    }
-    false
 }

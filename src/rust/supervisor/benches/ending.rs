@@ -1,0 +1,82 @@
+//! How long the end of a hostile tree takes, and a command that does nothing.
+//!
+//! `tools/cargo bench -p rhocap-supervisor`
+
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rhocap_core::effect::Cancel;
+use rhocap_core::process::engine::{run, Command, Ending, Ran};
+use rhocap_core::process::protocol::Start;
+use rhocap_core::process::supervisor::Program;
+
+fn one(command: &str, cancel: &Cancel, on_output: &mut dyn FnMut(&[u8])) -> Ran {
+    let program = Program::open(Path::new(env!("CARGO_BIN_EXE_rhocap-supervisor"))).expect("the supervisor");
+    let directory = std::fs::File::open("/").expect("a directory");
+    let command = Command {
+        start: Start {
+            arguments: ["/bin/bash", "-c", command]
+                .map(|text| text.as_bytes().to_vec())
+                .to_vec(),
+            environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+            timeout: Some(Duration::from_secs(30)),
+            // The KILL stage starts at once.
+            grace: Duration::ZERO,
+        },
+        input: None,
+        directory: directory.as_fd(),
+        output_bytes: 1 << 16,
+    };
+    run(&program, &command, cancel, on_output).expect("a supervisor")
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// From the wish to end a tree until nothing is left of it.
+fn ending(command: &str, rounds: usize) -> (Duration, u32) {
+    let mut killed = 0;
+    let times = (0..rounds).map(|_| {
+        let cancel = Cancel::default();
+        let ran = one(command, &cancel, &mut |output| {
+            // The tree is made.
+            if output.contains(&b'!') {
+                cancel.cancel();
+            }
+        });
+        let Ending::Ended(end) = ran.ending else {
+            panic!("{:?}", ran.ending)
+        };
+        assert!(end.survivors.is_empty());
+        killed = end.killed;
+        end.ending
+    });
+    (median(times.collect()), killed)
+}
+
+fn main() {
+    let times = (0..300).map(|_| one("true", &Cancel::default(), &mut |_| {}).duration);
+    println!("true: {:?}", median(times.collect()));
+    for count in [50, 200] {
+        for (name, each) in [
+            (
+                "away, no environment",
+                "setsid -f env -i sleep 30 </dev/null >/dev/null 2>&1",
+            ),
+            ("away, TERM ignored", "(trap '' TERM; setsid -f sleep 30)"),
+            ("children", "sleep 30 &"),
+            ("pairs", "setsid -f bash -c 'sleep 30; :'"),
+        ] {
+            let command = format!("for i in $(seq {count}); do {each}\ndone; sleep 0.1; echo '!'; sleep 30");
+            let (time, killed) = ending(&command, 9);
+            println!("{count} {name}: {time:?} ({killed} killed)");
+        }
+    }
+    // A chain: each the child of the one before.
+    let command = "c() { if (($1)); then (c $(($1 - 1))) & wait; else echo '!'; sleep 30; fi; }; c 100";
+    let (time, killed) = ending(command, 9);
+    println!("chain of 100: {time:?} ({killed} killed)");
+}
