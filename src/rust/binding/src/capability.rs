@@ -158,6 +158,7 @@ fn limits(value: &Robj, name: &str) -> Result<Limits, Misuse> {
         fsync: flag(fields.need("fsync")?, "fsync")?,
         entries: count(fields.need("entries")?, "entries")?,
         shell: text(fields.need("shell")?, "shell")?.to_owned(),
+        ..Limits::default()
     })
 }
 

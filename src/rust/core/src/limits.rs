@@ -28,6 +28,21 @@ pub struct Limits {
     pub entries: u64,
     /// The shell of commands, an absolute path.
     pub shell: String,
+    /// Most processes of a confined command at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
+    /// Most bytes of address space of one process of a confined command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Largest file that a confined command writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<u64>,
+    /// Most seconds of CPU time of one process of a confined command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u64>,
+    /// Most open files of one process of a confined command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
 }
 
 impl Default for Limits {
@@ -43,6 +58,11 @@ impl Default for Limits {
             fsync: true,
             entries: 100_000,
             shell: "/bin/bash".to_owned(),
+            processes: None,
+            memory: None,
+            file_size: None,
+            cpu: None,
+            open_files: None,
         }
     }
 }
@@ -51,7 +71,8 @@ impl Limits {
     /// Checks what a type cannot say.
     ///
     /// # Errors
-    /// `limit` for a time that is not finite and positive, or a shell that is no absolute path.
+    /// `limit` for a time that is not finite and positive, a bound that nothing could run under, or a
+    /// shell that is no absolute path.
     pub fn check(&self) -> Result<(), Misuse> {
         let time = |name: &'static str, seconds: f64, least: f64| {
             if seconds.is_finite() && seconds >= least {
@@ -70,12 +91,30 @@ impl Limits {
                 Misuse::new("limit", "`shell` must be an absolute path, such as \"/bin/bash\".").with("limit", "shell"),
             );
         }
+        for (name, bound, least) in [
+            ("processes", self.processes, 1),
+            ("memory", self.memory, 1),
+            ("file_size", self.file_size, 0),
+            ("cpu", self.cpu, 1),
+            // The three standard streams, and one to load a library by.
+            ("open_files", self.open_files, 4),
+        ] {
+            // The kernel reads its largest numbers as "no limit".
+            if bound.is_some_and(|bound| bound < least || bound > i64::MAX.unsigned_abs()) {
+                return Err(
+                    Misuse::new("limit", format!("`{name}` must be a whole number, at least {least}."))
+                        .with("limit", name),
+                );
+            }
+        }
         Ok(())
     }
 
     /// The name of the first bound in which `self` allows more than `outer`, if there is one.
     #[must_use]
     pub fn wider_than(&self, outer: &Self) -> Option<&'static str> {
+        let more =
+            |inner: Option<u64>, outer: Option<u64>| outer.is_some_and(|outer| inner.is_none_or(|inner| inner > outer));
         [
             ("timeout", self.timeout > outer.timeout),
             ("grace", self.grace > outer.grace),
@@ -86,6 +125,11 @@ impl Limits {
             ("hard_links", self.hard_links && !outer.hard_links),
             ("entries", self.entries > outer.entries),
             ("shell", self.shell != outer.shell),
+            ("processes", more(self.processes, outer.processes)),
+            ("memory", more(self.memory, outer.memory)),
+            ("file_size", more(self.file_size, outer.file_size)),
+            ("cpu", more(self.cpu, outer.cpu)),
+            ("open_files", more(self.open_files, outer.open_files)),
         ]
         .into_iter()
         .find_map(|(name, wider)| wider.then_some(name))

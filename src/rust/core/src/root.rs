@@ -205,6 +205,26 @@ impl Root {
         })
     }
 
+    /// Whether a pattern could cover an entry of this name, whatever lies above it. `true` may be wrong,
+    /// `false` never is.
+    #[must_use]
+    pub fn may_cover(&self, name: &[u8]) -> bool {
+        self.anchors.iter().any(|anchor| anchor.rules.may_cover(name))
+    }
+
+    /// Whether any pattern applies below the root.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        self.anchors.iter().any(|anchor| !anchor.rules.is_empty())
+    }
+
+    /// Whether commands may write below the root, as far as its access goes. A root in a protected
+    /// directory of one above is protected as a whole.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.access == RootAccess::Write && self.covering(Effect::Protect, b"", Leaf::Directory).is_none()
+    }
+
     /// The carve-outs of roots above this one. Its own are compiled anew when it is kept.
     #[must_use]
     pub fn anchors_above(&self) -> Vec<Anchor> {

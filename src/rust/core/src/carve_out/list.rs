@@ -88,6 +88,14 @@ impl List {
             })
     }
 
+    /// Whether an entry of this name could be covered by itself.
+    pub fn may_cover(&self, name: &[u8]) -> bool {
+        if name.is_ascii() {
+            return self.filter.may_match(name);
+        }
+        self.filter.may_match(&fold(name))
+    }
+
     /// The pattern that excludes exactly this path.
     fn excluding(&self, path: &[u8], directory: bool) -> Option<&str> {
         let matching = self.globs.matches(Path::new(OsStr::from_bytes(path)));

@@ -186,6 +186,10 @@ impl Lists {
         self.0.iter().find_map(|list| list.covering(path, leaf))
     }
 
+    fn may_cover(&self, name: &[u8]) -> bool {
+        self.0.iter().any(|list| list.may_cover(name))
+    }
+
     fn leading_to(&self, path: &[u8]) -> Option<&str> {
         self.0.iter().find_map(|list| list.leading_to(path))
     }
@@ -216,6 +220,19 @@ impl CarveOuts {
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Whether there is no pattern at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.deny.0.is_empty() && self.protect.0.is_empty()
+    }
+
+    /// Whether a pattern could cover an entry of this name, whatever lies above it. `true` may be wrong,
+    /// `false` never is; takes less time than a system call.
+    #[must_use]
+    pub fn may_cover(&self, name: &[u8]) -> bool {
+        self.deny.may_cover(name) || self.protect.may_cover(name)
     }
 
     /// The pattern of several components that could match something below `path`, were it a directory.

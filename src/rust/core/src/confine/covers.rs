@@ -1,0 +1,133 @@
+//! From the carve-outs that exist to what must be closed for a command.
+
+use crate::capability::{with_slash, Capability};
+use crate::carve_out::Effect;
+use crate::escape::display;
+use crate::facts::Kind;
+use crate::outcome::{Code, Refusal};
+use crate::path;
+use crate::process::confinement::Cover;
+use crate::root::Root;
+
+use super::places::{absolute, Site};
+use super::scan::{Found, Hit, Why};
+
+/// Most covers of one command: each is a mount or more.
+pub const MOST: usize = 10_000;
+
+/// What must be closed. Nothing can be mounted on a link, so what a covered link leads to is closed in its
+/// stead, where a command could see it at all.
+///
+/// # Errors
+/// `CarveOut` for a covered link to an allowed directory, or to one around it.
+pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<Vec<Cover>, Refusal> {
+    let mut covers = Vec::new();
+    for hit in &found.hits {
+        if hit.why == Why::LinkAbove {
+            continue;
+        }
+        if hit.kind != Kind::Symlink {
+            covers.push(Cover {
+                path: absolute(&sites[hit.lies.root], &hit.lies.names),
+                read: hit.effect == Effect::Protect,
+                directory: hit.kind == Kind::Directory,
+            });
+            continue;
+        }
+        let Some(target) = &hit.target else { continue };
+        let matters = |root: &Root| hit.effect == Effect::Deny || root.is_writable();
+        let mut inside = sites.iter().zip(capability.roots());
+        if let Some((site, _)) = inside.find(|(site, root)| site.names.starts_with(&target.path) && matters(root)) {
+            return Err(link_to_root(hit, site));
+        }
+        // Outside of all roots a command sees system files at most, which hold no secrets.
+        let Some(spot) = &target.spot else { continue };
+        if !matters(&capability.roots()[spot.root]) {
+            continue;
+        }
+        covers.push(Cover {
+            path: with_slash(&target.path),
+            read: hit.effect == Effect::Protect,
+            directory: target.kind == Kind::Directory,
+        });
+    }
+    Ok(covers)
+}
+
+fn link_to_root(hit: &Hit, site: &Site) -> Refusal {
+    let shown = display(&hit.spelled.names);
+    Refusal::new(Code::CarveOut)
+        .say(format!(
+            "\"{shown}\" is a link to an allowed directory or to one around it, so that the {} pattern \"{}\" would close \"{}\" to commands. \
+             Remove the link, or the pattern.",
+            hit.effect.as_str(),
+            hit.rule,
+            display(&site.path)
+        ))
+        .with("path", shown)
+        .with("rule", format!("{}: {}", hit.effect.as_str(), hit.rule))
+        .with("carve_out", hit.effect.as_str())
+}
+
+/// Sorts covers so that outer ones come first, each path once. What lies in a denied directory is not there
+/// any more once that is closed.
+pub fn order(covers: &mut Vec<Cover>) {
+    // By components: "a/b" belongs behind "a" and before "a.b". Of two covers of one path the stricter counts.
+    covers.sort_by(|a, b| {
+        let steps = |cover: &Cover| path::names(&cover.path);
+        steps(a).cmp(&steps(b)).then(a.read.cmp(&b.read))
+    });
+    let mut closed: Option<Vec<u8>> = None;
+    let mut last: Option<Vec<u8>> = None;
+    covers.retain(|cover| {
+        let inside = closed
+            .as_ref()
+            .is_some_and(|closed| path::below(&cover.path, closed).is_some());
+        if inside || last.as_ref() == Some(&cover.path) {
+            return false;
+        }
+        if cover.directory && !cover.read {
+            closed = Some(cover.path.clone());
+        }
+        last = Some(cover.path.clone());
+        true
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outer_covers_come_first_and_each_path_once() {
+        let cover = |path: &str, read, directory| Cover {
+            path: path.as_bytes().to_vec(),
+            read,
+            directory,
+        };
+        let mut covers = vec![
+            cover("/r/a.b", true, false),
+            cover("/r/a/b", true, false),
+            cover("/r/p/.env", false, false),
+            cover("/r/p", true, true),
+            cover("/r/s/x", true, false),
+            cover("/r/s", true, true),
+            cover("/r/s", false, true),
+            cover("/r/a", true, true),
+        ];
+        order(&mut covers);
+        let shown: Vec<_> = covers
+            .iter()
+            .map(|cover| (String::from_utf8_lossy(&cover.path).into_owned(), cover.read))
+            .collect();
+        let expected = [
+            ("/r/a", true),
+            ("/r/a/b", true),
+            ("/r/a.b", true),
+            ("/r/p", true),
+            ("/r/p/.env", false),
+            ("/r/s", false),
+        ];
+        assert_eq!(shown, expected.map(|(path, read)| (path.to_owned(), read)));
+    }
+}

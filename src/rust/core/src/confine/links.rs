@@ -1,0 +1,103 @@
+//! The links that must stand in a command's view, so that the spellings by which roots were named lead to
+//! them there too.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::capability::{with_slash, Capability};
+use crate::path::{self, Component};
+use crate::resolve::MOST_LINKS;
+
+use super::places::Site;
+
+/// Directories that a view has from the system, with the links in them.
+const SYSTEM: &[&[u8]] = &[
+    b"usr", b"bin", b"sbin", b"lib", b"lib32", b"lib64", b"libx32", b"proc", b"sys", b"dev",
+];
+
+/// Where links stand, and what they say.
+pub(super) fn links(capability: &Capability, sites: &[Site]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut links = BTreeMap::new();
+    let mut spell = |spelling: &Vec<Vec<u8>>, site: Option<&Site>| {
+        let (passed, end) = follow(spelling);
+        let leads = site.is_none_or(|site| site.names == end);
+        if leads {
+            for (at, text) in passed {
+                if !is_there(&at, sites) {
+                    links.insert(at, text);
+                }
+            }
+        } else if let Some(site) = site.filter(|_| passed.is_empty() && !is_there(spelling, sites)) {
+            // The directory was renamed, or its link is gone: verbs still take the spelling.
+            links.insert(spelling.clone(), site.path.clone());
+        }
+    };
+    for (root, site) in capability.roots().iter().zip(sites) {
+        for spelling in root.declared.iter().chain([&root.canonical]) {
+            spell(spelling, Some(site));
+        }
+    }
+    spell(&capability.cwd().opened.declared, None);
+    // Nothing stands below a link.
+    let kept: Vec<_> = links
+        .iter()
+        .filter(|(at, _)| {
+            !links
+                .keys()
+                .any(|above| at.len() > above.len() && at.starts_with(above))
+        })
+        .map(|(at, text)| (with_slash(at), text.clone()))
+        .collect();
+    kept
+}
+
+/// Whether a view has something at a path already, from a place or from the system, or a place below it.
+fn is_there(at: &[Vec<u8>], sites: &[Site]) -> bool {
+    let system = at.first().is_none_or(|first| SYSTEM.contains(&first.as_slice()));
+    system
+        || sites
+            .iter()
+            .any(|site| at.starts_with(&site.names) || site.names.starts_with(at))
+}
+
+/// A link: the names of its place, and its text.
+type Link = (Vec<Vec<u8>>, Vec<u8>);
+
+/// The links that a path passes on this host, each at its place without links, and where it ends.
+fn follow(spelling: &[Vec<u8>]) -> (Vec<Link>, Vec<Vec<u8>>) {
+    let mut passed = Vec::new();
+    let mut here: Vec<Vec<u8>> = Vec::new();
+    let name = |name: &Vec<u8>| Component::Name(name.as_slice().into());
+    let mut pending: VecDeque<Component> = spelling.iter().map(name).collect();
+    while let Some(step) = pending.pop_front() {
+        let Component::Name(name) = step else {
+            here.pop();
+            continue;
+        };
+        here.push(name.to_vec());
+        let place = with_slash(&here);
+        let Ok(text) = std::fs::read_link(OsStr::from_bytes(&place)) else {
+            continue;
+        };
+        let text = text.as_os_str().as_bytes().to_vec();
+        let Ok(parsed) = path::parse(&text) else { continue };
+        if passed.len() >= MOST_LINKS as usize {
+            return (Vec::new(), here);
+        }
+        passed.push((here.clone(), text));
+        here.pop();
+        if parsed.absolute {
+            here.clear();
+        }
+        for step in path::steps(&parsed.names)
+            .chain(parsed.rest)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+        {
+            pending.push_front(step);
+        }
+    }
+    (passed, here)
+}

@@ -1,0 +1,83 @@
+//! From a capability to what the kernel is to enforce on a command, and from what the command left
+//! behind to what may stay.
+//!
+//! [`plan`] tells where the roots are now, which links must lead to them, and what inside of them must be
+//! closed. After the command's tree is gone, [`quarantine::sweep`] looks again: a name that a pattern
+//! covers and that was not there before is moved out. Where the host gives no mounts, [`grants::grants`]
+//! tells what may be granted one by one instead.
+
+pub mod covers;
+pub mod grants;
+mod links;
+mod mountinfo;
+pub mod places;
+pub mod quarantine;
+pub mod removal;
+pub mod scan;
+mod spot;
+
+use crate::capability::Capability;
+use crate::effect::Cancel;
+use crate::outcome::{Code, Refusal};
+use crate::policy::Network;
+use crate::process::confinement::{Bounds, Confinement};
+
+use self::places::Site;
+use self::scan::{Found, Scope};
+
+/// What is to be enforced on one command, and what was there before it.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the kernel is to enforce.
+    pub confinement: Confinement,
+    /// Where each root is now, in the order of the capability's roots.
+    pub sites: Vec<Site>,
+    /// The carve-outs that exist now.
+    pub before: Found,
+}
+
+/// Plans the confinement of one command. The tree is looked through each time: what exists when the
+/// command starts is what is closed.
+///
+/// # Errors
+/// `RootGone` for a root that was deleted or cannot be found, `TooLarge` for a tree that cannot be looked
+/// through within the bounds of `scope`, `CarveOut` for a carve-out that cannot be closed, and the system's.
+pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Plan, Refusal> {
+    let sites = places::sites(capability)?;
+    let before = scan::scan(capability, &sites, None, scope, cancel)?;
+    if let Some(stop) = before.stopped {
+        return Err(stop.refusal(scope));
+    }
+    let mut covers = covers::covers(capability, &sites, &before)?;
+    covers.extend(mountinfo::covers(capability, &sites)?);
+    covers::order(&mut covers);
+    if covers.len() > covers::MOST {
+        return Err(Refusal::new(Code::TooLarge)
+            .say(format!(
+                "{} files and directories are covered by deny and protect patterns, more than can be closed for one command ({}). \
+                 Allow smaller directories, or leave out the pattern that covers so many.",
+                covers.len(),
+                covers::MOST
+            ))
+            .with("covers", covers.len() as u64)
+            .with("most", covers::MOST as u64));
+    }
+    let limits = capability.limits();
+    Ok(Plan {
+        confinement: Confinement {
+            places: places::places(capability, &sites),
+            covers,
+            links: links::links(capability, &sites),
+            network: capability.network() == Network::Host,
+            bounds: Bounds {
+                processes: limits.processes,
+                memory: limits.memory,
+                file_size: limits.file_size,
+                cpu: limits.cpu,
+                open_files: limits.open_files,
+            },
+        },
+        sites,
+        before,
+    })
+}

@@ -1,0 +1,102 @@
+//! Where the roots are now. A root is a descriptor: its directory may have been renamed since.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{openat, Mode, CWD};
+
+use crate::capability::{with_slash, Capability};
+use crate::facts;
+use crate::open::DIRECTORY;
+use crate::outcome::{Code, Refusal};
+use crate::path;
+use crate::process::confinement::Place;
+use crate::root::Root;
+
+/// Where one root is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Its absolute path without links.
+    pub path: Vec<u8>,
+    /// The names of the path.
+    pub names: Vec<Vec<u8>>,
+}
+
+/// Where each root is, in their order.
+///
+/// # Errors
+/// `RootGone` for a root that no path leads to any more.
+pub fn sites(capability: &Capability) -> Result<Vec<Site>, Refusal> {
+    capability.roots().iter().map(site).collect()
+}
+
+fn site(root: &Root) -> Result<Site, Refusal> {
+    let gone = || Refusal::from(Code::RootGone);
+    if facts::of_handle(&root.handle)?.links == 0 {
+        return Err(gone());
+    }
+    let path = path_of(&root.handle)?;
+    // A path that is not true to its directory ("(unreachable)/x", "x (deleted)") leads elsewhere.
+    let names = path::names(&path).filter(|_| path.starts_with(b"/")).ok_or_else(gone)?;
+    let there = openat(CWD, path.as_slice(), DIRECTORY, Mode::empty()).map_err(|_| gone())?;
+    let found = facts::of_handle(&there)?;
+    if !root.is(found.identity, found.mount) {
+        return Err(gone());
+    }
+    Ok(Site { path, names })
+}
+
+/// The kernel's own answer to where a descriptor's object is.
+pub(super) fn path_of(handle: impl AsFd) -> Result<Vec<u8>, Refusal> {
+    let link = format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd());
+    let path = std::fs::read_link(link).map_err(|_| {
+        Refusal::new(Code::SystemError).say("Without /proc it cannot be told where an allowed directory is.")
+    })?;
+    Ok(path.as_os_str().as_bytes().to_vec())
+}
+
+/// The roots as places, outer ones first.
+pub(super) fn places(capability: &Capability, sites: &[Site]) -> Vec<Place> {
+    let mut sorted: Vec<(&Site, &Root)> = sites.iter().zip(capability.roots()).collect();
+    sorted.sort_by(|(a, _), (b, _)| a.names.cmp(&b.names));
+    sorted
+        .into_iter()
+        .map(|(site, root)| Place {
+            path: site.path.clone(),
+            device: root.facts.identity.device,
+            inode: root.facts.identity.inode,
+            write: root.is_writable(),
+            mounts: capability.limits().mounts,
+        })
+        .collect()
+}
+
+/// The root in which a path without links lies, and its joined names there.
+pub(super) fn locate(sites: &[Site], names: &[Vec<u8>]) -> Option<(usize, Vec<u8>)> {
+    sites
+        .iter()
+        .enumerate()
+        .filter(|(_, site)| names.starts_with(&site.names))
+        .max_by_key(|(_, site)| site.names.len())
+        .map(|(index, site)| (index, path::join(&names[site.names.len()..])))
+}
+
+/// The absolute path of names below a root.
+pub(super) fn absolute(site: &Site, names: &[u8]) -> Vec<u8> {
+    let mut whole = site.path.clone();
+    if !whole.ends_with(b"/") && !names.is_empty() {
+        whole.push(b'/');
+    }
+    whole.extend_from_slice(names);
+    whole
+}
+
+/// The path that the capability's working directory has inside of its root now, or its own.
+#[must_use]
+pub fn working_directory(capability: &Capability, sites: &[Site]) -> Vec<u8> {
+    let cwd = capability.cwd();
+    path_of(&cwd.opened.handle).unwrap_or_else(|_| match &cwd.inside {
+        Some((root, names)) => absolute(&sites[*root], names),
+        None => with_slash(&cwd.opened.canonical),
+    })
+}

@@ -1,0 +1,251 @@
+//! What a command left behind under names that patterns cover goes out of the roots.
+//!
+//! Called when the command's tree is gone. The roots are walked as before the command; a name that was
+//! not there, or is another object than it was, is moved by descriptor into a directory that the caller
+//! keeps outside of all roots. Nothing here follows a link.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{openat, readlinkat, renameat, symlinkat, unlinkat, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use serde::Serialize;
+
+use crate::capability::Capability;
+use crate::effect::Cancel;
+use crate::escape::display;
+use crate::facts::{self, Kind};
+use crate::open::{DIRECTORY, FILE};
+use crate::outcome::Refusal;
+
+use super::places::Site;
+use super::scan::{scan, split, Found, Hit, Scope, Why};
+use super::{removal, spot};
+
+/// Largest file that is copied to a quarantine on another file system.
+pub const LARGEST_COPY: u64 = 1 << 24;
+
+/// What became of a name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It is in the quarantine, under this name.
+    Kept(String),
+    /// It was removed: the quarantine is on another file system, and it is no small file.
+    Removed,
+    /// It is still there: the system gave this error number.
+    Left(i32),
+}
+
+/// A name that a pattern covers and that a command made or replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CarveOutCreated {
+    /// The root whose pattern it is.
+    pub root: usize,
+    /// The path below that root, escaped for showing.
+    pub path: String,
+    /// The pattern; for a link on the way of one, `a link above: ` and the pattern; empty for a
+    /// directory that cannot be looked into.
+    pub pattern: String,
+    /// What the pattern does: `deny` or `protect`.
+    pub effect: &'static str,
+    /// What it is.
+    pub kind: &'static str,
+    /// Whether something was there under this name before.
+    pub replaced: bool,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+impl CarveOutCreated {
+    /// Its name in the quarantine, if it is there.
+    #[must_use]
+    pub fn kept_as(&self) -> Option<&str> {
+        match &self.fate {
+            Fate::Kept(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// A name that a pattern covers and that was there before the command, and is no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CarveOutRemoved {
+    /// The root whose pattern it is.
+    pub root: usize,
+    /// The path below that root, escaped for showing.
+    pub path: String,
+    /// The pattern.
+    pub pattern: String,
+    /// What the pattern does.
+    pub effect: &'static str,
+}
+
+/// What was found after a command.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+pub struct Swept {
+    /// Names that the command made or replaced, and what became of each.
+    pub created: Vec<CarveOutCreated>,
+    /// Names that it removed.
+    pub removed: Vec<CarveOutRemoved>,
+    /// Why not everything was looked at: a word of [`super::scan::Stop`]. A receipt must tell it.
+    pub stopped: Option<&'static str>,
+    /// How many names were looked at.
+    pub entries: u64,
+}
+
+impl Swept {
+    /// Whether all was looked at and nothing is left under a covered name.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.stopped.is_none() && !self.created.iter().any(|made| matches!(made.fate, Fate::Left(_)))
+    }
+}
+
+/// Looks through the roots again and moves what is new under a covered name to `quarantine`, an open
+/// directory outside of all roots. `sites` and `before` are the plan's.
+///
+/// # Errors
+/// `Cancelled`.
+pub fn sweep(
+    capability: &Capability,
+    sites: &[Site],
+    before: &Found,
+    quarantine: impl AsFd,
+    scope: Scope,
+    cancel: &Cancel,
+) -> Result<Swept, Refusal> {
+    let after = scan(capability, sites, Some(before), scope, cancel)?;
+    let mut swept = Swept {
+        stopped: after.stopped.map(super::scan::Stop::as_str),
+        entries: after.entries,
+        ..Swept::default()
+    };
+    let mut moved = HashSet::new();
+    for hit in &after.hits {
+        // A mount is none of the command's making. Two links may lead to one place.
+        if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
+            continue;
+        }
+        let fate = match take_out(capability, hit, quarantine.as_fd()) {
+            Ok(Some(fate)) => fate,
+            // It is gone by itself.
+            Ok(None) => continue,
+            Err(errno) => Fate::Left(errno.raw_os_error()),
+        };
+        swept.created.push(CarveOutCreated {
+            root: hit.spelled.root,
+            path: display(&hit.spelled.names),
+            pattern: rule(hit),
+            effect: hit.effect.as_str(),
+            kind: hit.kind.as_str(),
+            replaced: before.at(&hit.spelled).is_some(),
+            fate,
+        });
+    }
+    if after.stopped.is_none() {
+        let gone = |hit: &&Hit| hit.writable && hit.why == Why::Pattern && after.at(&hit.spelled).is_none();
+        swept.removed = before
+            .hits
+            .iter()
+            .filter(gone)
+            .map(|hit| CarveOutRemoved {
+                root: hit.spelled.root,
+                path: display(&hit.spelled.names),
+                pattern: rule(hit),
+                effect: hit.effect.as_str(),
+            })
+            .collect();
+    }
+    close_again(capability, &after);
+    Ok(swept)
+}
+
+fn rule(hit: &Hit) -> String {
+    match hit.why {
+        Why::LinkAbove => format!("a link above: {}", hit.rule),
+        _ => hit.rule.clone(),
+    }
+}
+
+/// Directories that were opened to look into them get their mode back, inner ones first.
+fn close_again(capability: &Capability, after: &Found) {
+    for (lies, mode) in after.opened.iter().rev() {
+        // One that was moved away, or that another one closed again hides, keeps what it has.
+        if let Ok(directory) = spot::open(&capability.roots()[lies.root], &lies.names) {
+            let _ = spot::set_mode(&directory, *mode);
+        }
+    }
+}
+
+/// Takes one entry out of its directory. Nothing when it is not there any more.
+fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> Result<Option<Fate>, Errno> {
+    let (above, name) = split(&hit.lies.names);
+    let parent = match spot::open(&capability.roots()[hit.lies.root], above) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        other => other?,
+    };
+    let held = facts::of_handle(&parent)?.mode;
+    let taken = match move_out(&parent, name, quarantine) {
+        // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
+        Err(Errno::ACCESS | Errno::PERM) => {
+            spot::open_up(&parent)?;
+            if hit.kind == Kind::Directory {
+                let own = openat(&parent, name, DIRECTORY, Mode::empty());
+                own.and_then(|own| spot::open_up(&own)).ok();
+            }
+            let taken = move_out(&parent, name, quarantine);
+            let _ = spot::set_mode(&parent, held);
+            taken
+        }
+        other => other,
+    };
+    match taken {
+        Ok(fate) => Ok(Some(fate)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>) -> Result<Fate, Errno> {
+    // A name of ours: the command's could be anything.
+    let kept = crate::random::hex(16);
+    match renameat(parent, name, quarantine, kept.as_str()) {
+        Ok(()) => Ok(Fate::Kept(kept)),
+        Err(Errno::XDEV) => {
+            if copy(parent, name, quarantine, &kept).is_ok() {
+                unlinkat(parent, name, AtFlags::empty())?;
+                return Ok(Fate::Kept(kept));
+            }
+            removal::remove(parent, name)?;
+            Ok(Fate::Removed)
+        }
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Copies a small file or a link to a quarantine on another file system.
+fn copy(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, kept: &str) -> Result<(), Errno> {
+    let found = facts::of_entry(parent, name)?;
+    if found.kind == Kind::Symlink {
+        let text = readlinkat(parent, name, Vec::new())?;
+        return symlinkat(&text, quarantine, kept);
+    }
+    if found.kind != Kind::File || found.size > LARGEST_COPY {
+        return Err(Errno::XDEV);
+    }
+    let from = std::fs::File::from(openat(parent, name, FILE, Mode::empty())?);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut into = std::fs::File::from(openat(quarantine, kept, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut bytes = Vec::new();
+    let copied = from
+        .take(LARGEST_COPY)
+        .read_to_end(&mut bytes)
+        .and_then(|_| into.write_all(&bytes));
+    if copied.is_err() {
+        unlinkat(quarantine, kept, AtFlags::empty())?;
+        return Err(Errno::IO);
+    }
+    Ok(())
+}

@@ -1,0 +1,698 @@
+//! The walk that finds what patterns cover: every name below the roots, through their descriptors.
+//!
+//! Judged as admission judges. A name counts, not the object: other hard links of it are other names. A
+//! denied directory is not entered; in a protected one only denied names matter. A directory that is a
+//! root itself is left to its own walk. No link is followed, but where a link stands on the way of a
+//! pattern of several components (`renv -> shared`, for `renv/activate.R`), what it leads to is walked
+//! as well, under the names that the link gives it.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{accessat, openat, Access, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::capability::Capability;
+use crate::carve_out::{Effect, Leaf};
+use crate::effect::Cancel;
+use crate::facts::{self, Facts, Identity, Kind};
+use crate::outcome::{Code, Refusal};
+use crate::path;
+use crate::root::Root;
+
+use super::places::{locate, path_of, Site};
+use super::spot;
+
+/// Bounds on one walk.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope {
+    /// Most names.
+    pub entries: u64,
+    /// Longest time.
+    pub time: Duration,
+}
+
+impl Scope {
+    /// Before a command: it waits for this.
+    pub const BEFORE: Self = Self {
+        entries: 1_000_000,
+        time: Duration::from_secs(30),
+    };
+    /// After a command, which may have made names in order not to be looked through.
+    pub const AFTER: Self = Self {
+        entries: 20_000_000,
+        time: Duration::from_secs(600),
+    };
+}
+
+/// Why a walk did not come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// There are more names.
+    Entries,
+    /// It took too long.
+    Time,
+    /// The system gave this error number.
+    System(i32),
+}
+
+impl Stop {
+    /// The word used in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Entries => "entries",
+            Self::Time => "time",
+            Self::System(_) => "system",
+        }
+    }
+
+    pub(super) fn refusal(self, scope: Scope) -> Refusal {
+        let what = match self {
+            Self::Entries => format!("hold more than {} names", scope.entries),
+            Self::Time => format!("cannot be looked through within {} s", scope.time.as_secs()),
+            Self::System(errno) => return Refusal::from_errno(Errno::from_raw_os_error(errno)),
+        };
+        Refusal::new(Code::TooLarge)
+            .say(format!(
+                "The allowed directories {what}, so that it cannot be told what the deny and protect patterns cover there. \
+                 Allow smaller directories, or leave out the patterns: deny = character(), protect = character()."
+            ))
+            .with("bound", self.as_str())
+    }
+}
+
+/// Where something lies: a root, and the joined names below it, without links.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spot {
+    /// The root.
+    pub root: usize,
+    /// The names.
+    pub names: Vec<u8>,
+}
+
+/// Why a name was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A pattern covers it.
+    Pattern,
+    /// It is a link on the way of a pattern. As long as it is the same, it may stay.
+    LinkAbove,
+    /// It is a directory that cannot be looked into.
+    Unreadable,
+    /// Another mount, which is not to be seen.
+    Mount,
+}
+
+/// What a covered link leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Which object.
+    pub identity: Identity,
+    /// What it is.
+    pub kind: Kind,
+    /// The names of its path.
+    pub path: Vec<Vec<u8>>,
+    /// Where it lies; none outside of all roots, where no command sees it.
+    pub spot: Option<Spot>,
+}
+
+/// A name that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The name as it is spelled, below the root whose patterns it meets.
+    pub spelled: Spot,
+    /// Where it lies; another place than `spelled` only behind a link.
+    pub lies: Spot,
+    /// What the pattern does.
+    pub effect: Effect,
+    /// The pattern.
+    pub rule: String,
+    /// Why it was found.
+    pub why: Why,
+    /// What it is.
+    pub kind: Kind,
+    /// Which object.
+    pub identity: Identity,
+    /// Whether commands may write where it lies.
+    pub writable: bool,
+    /// Of a link, what it leads to.
+    pub target: Option<Target>,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The names, parents before what they hold.
+    pub hits: Vec<Hit>,
+    /// How many names were looked at.
+    pub entries: u64,
+    /// Why it is not all.
+    pub stopped: Option<Stop>,
+    /// Directories that were opened to their owner to look into them, with their mode.
+    pub opened: Vec<(Spot, u32)>,
+    index: HashMap<Spot, usize>,
+}
+
+impl Found {
+    /// What was found under this spelling.
+    #[must_use]
+    pub fn at(&self, spelled: &Spot) -> Option<&Hit> {
+        self.index.get(spelled).map(|index| &self.hits[*index])
+    }
+
+    /// Whether what was found is what was there under this name: the same object, and a covered link still
+    /// leads to the same. What a link on the way of a pattern leads to is walked and known by itself.
+    #[must_use]
+    pub fn knows(&self, hit: &Hit) -> bool {
+        let leads = |hit: &Hit| hit.target.as_ref().map(|target| target.identity);
+        self.at(&hit.spelled).is_some_and(|known| {
+            known.identity == hit.identity && (hit.why == Why::LinkAbove || leads(known) == leads(hit))
+        })
+    }
+}
+
+/// Walks all roots to which patterns apply. With `before`, only names that are not as they were there
+/// matter: such a directory is not entered, because all of it goes, and directories that are closed to
+/// their owner are opened.
+///
+/// # Errors
+/// `Cancelled`, and a covered link to an allowed directory. Whatever else stops the walk stands in what
+/// was found.
+pub fn scan(
+    capability: &Capability,
+    sites: &[Site],
+    before: Option<&Found>,
+    scope: Scope,
+    cancel: &Cancel,
+) -> Result<Found, Refusal> {
+    let mut walk = Walk {
+        capability,
+        sites,
+        before,
+        cancel,
+        left: scope.entries,
+        until: Instant::now().checked_add(scope.time),
+        stack: Vec::new(),
+        held: Rc::new(Cell::new(0)),
+        found: Found::default(),
+    };
+    for (index, root) in capability.roots().iter().enumerate() {
+        if !root.has_rules() {
+            continue;
+        }
+        walk.stack.push(Pending {
+            root: index,
+            names: Vec::new(),
+            via: None,
+            writable: root.is_writable(),
+            deny_only: !root.is_writable(),
+            parent: None,
+        });
+        let stopped = walk.run()?;
+        if let Some(stop) = stopped {
+            walk.found.stopped = Some(stop);
+            break;
+        }
+    }
+    walk.found.entries = scope.entries - walk.left;
+    Ok(walk.found)
+}
+
+/// A link that the walk went through.
+#[derive(Debug)]
+struct Via {
+    /// How many bytes of the spelled names stand for it.
+    spelled: usize,
+    /// What it leads to.
+    onto: Spot,
+    /// How many links in all.
+    links: usize,
+}
+
+/// Most links on the way of one pattern.
+const MOST_LINKS: usize = 8;
+/// Most directories that are kept open for those below them; the others are opened by their names.
+const MOST_HELD: usize = 128;
+
+/// A directory that is to be walked.
+struct Pending {
+    /// The root whose patterns count.
+    root: usize,
+    /// The names as they are spelled below that root.
+    names: Vec<u8>,
+    via: Option<Arc<Via>>,
+    writable: bool,
+    /// Whether protecting adds nothing: it is protected already, or in a place that is only readable.
+    deny_only: bool,
+    /// The directory above, where it is still open.
+    parent: Option<Rc<Held>>,
+}
+
+impl Pending {
+    fn spelled(&self) -> Spot {
+        Spot {
+            root: self.root,
+            names: self.names.clone(),
+        }
+    }
+
+    /// Where something spelled so lies.
+    fn lies(&self, names: &[u8]) -> Spot {
+        let Some(via) = &self.via else {
+            return Spot {
+                root: self.root,
+                names: names.to_vec(),
+            };
+        };
+        let rest = names[via.spelled..].strip_prefix(b"/").unwrap_or(&names[via.spelled..]);
+        Spot {
+            root: via.onto.root,
+            names: path::join_onto(&via.onto.names, rest),
+        }
+    }
+}
+
+/// An open directory, counted.
+struct Held {
+    directory: Dir,
+    count: Rc<Cell<usize>>,
+}
+
+impl Held {
+    fn fd(&self) -> Result<BorrowedFd<'_>, Errno> {
+        self.directory.fd()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.count.set(self.count.get() - 1);
+    }
+}
+
+struct Walk<'a> {
+    capability: &'a Capability,
+    sites: &'a [Site],
+    before: Option<&'a Found>,
+    cancel: &'a Cancel,
+    left: u64,
+    until: Option<Instant>,
+    stack: Vec<Pending>,
+    held: Rc<Cell<usize>>,
+    found: Found,
+}
+
+impl Walk<'_> {
+    fn root(&self, at: &Pending) -> &Root {
+        &self.capability.roots()[at.root]
+    }
+
+    fn run(&mut self) -> Result<Option<Stop>, Refusal> {
+        while let Some(at) = self.stack.pop() {
+            self.cancel.check()?;
+            if self.until.is_some_and(|until| Instant::now() > until) {
+                return Ok(Some(Stop::Time));
+            }
+            if let Err(stop) = self.enter(at)? {
+                self.stack.clear();
+                return Ok(Some(stop));
+            }
+        }
+        Ok(None)
+    }
+
+    fn open(&self, at: &Pending) -> Result<Dir, Errno> {
+        let opened = if let Some(parent) = &at.parent {
+            let name = at.names.rsplit(|byte| *byte == b'/').next().unwrap_or(&at.names);
+            spot::child(parent.fd()?, name)
+        } else {
+            let lies = at.lies(&at.names);
+            spot::open(&self.capability.roots()[lies.root], &lies.names)
+        };
+        Dir::new(opened?)
+    }
+
+    /// Opens a directory that is closed to its owner; only after a command, which may have made it so.
+    fn open_anyway(&mut self, at: &Pending) -> Result<Dir, Errno> {
+        let lies = at.lies(&at.names);
+        let root = &self.capability.roots()[lies.root];
+        let (mode, opened) = if lies.names.is_empty() {
+            let mode = facts::of_handle(&root.handle)?.mode;
+            spot::open_up(&root.handle)?;
+            (mode, spot::open(root, b"")?)
+        } else {
+            let (above, name) = split(&lies.names);
+            let above = spot::open(root, above)?;
+            (
+                facts::of_entry(&above, name)?.mode,
+                spot::child_opened_up(&above, name)?,
+            )
+        };
+        self.found.opened.push((lies, mode));
+        Dir::new(opened)
+    }
+
+    /// What cannot be looked into stays closed as a whole: its owner could open it to a command.
+    fn unreadable(&mut self, at: &Pending, errno: Errno) -> Result<(), Stop> {
+        if self.closed(at, Why::Unreadable) {
+            return Ok(());
+        }
+        Err(Stop::System(errno.raw_os_error()))
+    }
+
+    /// Looks at the names of one directory.
+    fn enter(&mut self, mut at: Pending) -> Result<Result<(), Stop>, Refusal> {
+        let mut directory = match self.open(&at) {
+            Ok(directory) => directory,
+            // It is gone, or something else by now, which the next walk will find.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Ok(())),
+            Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR)) => {
+                return Ok(Err(Stop::System(errno.raw_os_error())));
+            }
+            Err(errno) => {
+                let opened = match self.before {
+                    Some(_) if errno == Errno::ACCESS && !self.was_closed(&at) => self.open_anyway(&at).ok(),
+                    _ => None,
+                };
+                let Some(opened) = opened else {
+                    return Ok(self.unreadable(&at, errno));
+                };
+                opened
+            }
+        };
+        let found = facts::of_handle(directory.fd()?)?;
+        if !self.governs(&mut at, &found, directory.fd()?)? {
+            return Ok(Ok(()));
+        }
+        if !is_searchable(&found, directory.fd()?) {
+            if self.before.is_none() || self.was_closed(&at) {
+                return Ok(self.unreadable(&at, Errno::ACCESS));
+            }
+            if let Err(errno) = spot::open_up(directory.fd()?) {
+                return Ok(self.unreadable(&at, errno));
+            }
+            self.found.opened.push((at.lies(&at.names), found.mode));
+        }
+        let mut inner = Vec::new();
+        while let Some(entry) = directory.read() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(errno) => return Ok(Err(Stop::System(errno.raw_os_error()))),
+            };
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            if self.left == 0 {
+                return Ok(Err(Stop::Entries));
+            }
+            self.left -= 1;
+            if self.left % 4096 == 0 {
+                self.cancel.check()?;
+            }
+            let may = self.root(&at).may_cover(name);
+            let mut kind = kind(entry.file_type());
+            if kind.is_none() {
+                // Not every file system tells the kind with the name.
+                kind = facts::of_entry(directory.fd()?, name).ok().map(|found| found.kind);
+            }
+            // A name that went away since is none.
+            let Some(kind) = kind else { continue };
+            if may || kind == Kind::Symlink {
+                let names = path::join_onto(&at.names, name);
+                if self.judge(&at, directory.fd()?, &names, kind) == Next::Stay {
+                    continue;
+                }
+            }
+            if kind == Kind::Directory {
+                inner.push(name.to_vec());
+            }
+        }
+        if inner.is_empty() {
+            return Ok(Ok(()));
+        }
+        // Kept open for those below, within bounds.
+        let parent = (self.held.get() < MOST_HELD).then(|| {
+            self.held.set(self.held.get() + 1);
+            Rc::new(Held {
+                directory,
+                count: Rc::clone(&self.held),
+            })
+        });
+        for name in inner {
+            let names = path::join_onto(&at.names, &name);
+            let spelled = Spot { root: at.root, names };
+            // Protected itself: what lies in it can only be denied.
+            let protected = self
+                .found
+                .at(&spelled)
+                .is_some_and(|hit| hit.why == Why::Pattern && hit.effect == Effect::Protect);
+            self.stack.push(Pending {
+                root: at.root,
+                names: spelled.names,
+                via: at.via.clone(),
+                writable: at.writable,
+                deny_only: at.deny_only || protected,
+                parent: parent.clone(),
+            });
+        }
+        Ok(Ok(()))
+    }
+
+    /// Whether the patterns of the walk's root hold in a directory that was opened, and may be looked into.
+    fn governs(&mut self, at: &mut Pending, found: &Facts, directory: BorrowedFd<'_>) -> Result<bool, Refusal> {
+        let roots = self.capability.roots();
+        let lies = at.lies(&at.names);
+        let inner = roots.iter().position(|root| root.is(found.identity, found.mount));
+        if let Some(inner) = inner {
+            if at.via.is_some() {
+                // What the link gives a name to may lie in a place of another access.
+                at.writable = roots[inner].is_writable();
+                at.deny_only |= !at.writable;
+                return Ok(true);
+            }
+            return Ok(at.names.is_empty() && inner == at.root);
+        }
+        if found.mount == roots[lies.root].facts.mount {
+            return Ok(true);
+        }
+        // The directory of a root, mounted once more, would have to be judged by that root's rules.
+        let again = roots.iter().any(|root| root.facts.identity == found.identity);
+        if again || !self.capability.limits().mounts || facts::is_special_filesystem(directory)? {
+            if self.has_roots(&lies) {
+                self.close_around(at, directory)?;
+            } else {
+                self.closed(at, Why::Mount);
+            }
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Whether roots lie below a directory, or are it.
+    fn has_roots(&self, lies: &Spot) -> bool {
+        let mut names = self.sites[lies.root].names.clone();
+        names.extend(path::names(&lies.names).unwrap_or_default());
+        self.sites.iter().any(|site| site.names.starts_with(&names))
+    }
+
+    /// Closes what a directory of another mount holds, but for the way to the roots that lie in it.
+    fn close_around(&mut self, at: &Pending, directory: BorrowedFd<'_>) -> Result<(), Refusal> {
+        for entry in Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            let names = path::join_onto(&at.names, name);
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let inner = Pending {
+                root: at.root,
+                names,
+                via: at.via.clone(),
+                writable: at.writable,
+                deny_only: at.deny_only,
+                parent: None,
+            };
+            self.left = self.left.saturating_sub(1);
+            if self.has_roots(&inner.lies(&inner.names)) {
+                self.stack.push(inner);
+            } else {
+                self.closed(&inner, Why::Mount);
+            }
+        }
+        Ok(())
+    }
+
+    fn was_closed(&self, at: &Pending) -> bool {
+        let known = self.before.and_then(|before| before.at(&at.spelled()));
+        known.is_some_and(|hit| matches!(hit.why, Why::Unreadable | Why::Mount))
+    }
+
+    /// Keeps a directory that stays closed as a whole. False where that is a root itself, or it cannot be
+    /// told what it is.
+    fn closed(&mut self, at: &Pending, why: Why) -> bool {
+        let lies = at.lies(&at.names);
+        let (above, name) = split(&lies.names);
+        let found =
+            spot::open(&self.capability.roots()[lies.root], above).and_then(|above| facts::of_entry(&above, name));
+        let Some(found) = found.ok().filter(|_| !lies.names.is_empty()) else {
+            return false;
+        };
+        self.keep(Hit {
+            spelled: at.spelled(),
+            lies,
+            effect: Effect::Deny,
+            rule: String::new(),
+            why,
+            kind: found.kind,
+            identity: found.identity,
+            writable: at.writable,
+            target: None,
+        });
+        true
+    }
+
+    fn keep(&mut self, hit: Hit) {
+        self.found.index.insert(hit.spelled.clone(), self.found.hits.len());
+        self.found.hits.push(hit);
+    }
+
+    /// Judges one name. Whether a directory of this name is to be walked.
+    fn judge(&mut self, at: &Pending, parent: BorrowedFd<'_>, names: &[u8], kind: Kind) -> Next {
+        let capability = self.capability;
+        let root = &capability.roots()[at.root];
+        let leaf = Leaf::of(kind);
+        let effects: &[Effect] = if at.deny_only {
+            &[Effect::Deny]
+        } else {
+            &[Effect::Deny, Effect::Protect]
+        };
+        let covering = effects
+            .iter()
+            .find_map(|effect| Some((*effect, root.covering(*effect, names, leaf)?, Why::Pattern)));
+        let above = || {
+            let rule = root.leading_to(names).filter(|_| kind == Kind::Symlink)?;
+            Some((Effect::Protect, rule, Why::LinkAbove))
+        };
+        let Some((effect, rule, why)) = covering.or_else(above) else {
+            return Next::Enter;
+        };
+        let (_, name) = split(names);
+        let Ok(found) = facts::of_entry(parent, name) else {
+            return Next::Stay;
+        };
+        if found.kind == Kind::Directory && self.is_root(&found) {
+            return Next::Stay;
+        }
+        let target = if found.kind == Kind::Symlink {
+            self.target(parent, name)
+        } else {
+            None
+        };
+        let hit = Hit {
+            spelled: Spot {
+                root: at.root,
+                names: names.to_vec(),
+            },
+            lies: at.lies(names),
+            effect,
+            rule: rule.to_owned(),
+            why,
+            kind: found.kind,
+            identity: found.identity,
+            writable: at.writable,
+            target,
+        };
+        // What is new goes as a whole.
+        let enters = self.before.is_none_or(|before| before.knows(&hit) || !hit.writable);
+        let follows = (why == Why::LinkAbove && enters).then(|| hit.target.clone()).flatten();
+        self.keep(hit);
+        if let Some(target) = follows {
+            self.through(at, names, &target);
+        }
+        if enters && effect == Effect::Protect && why == Why::Pattern {
+            Next::Enter
+        } else {
+            Next::Stay
+        }
+    }
+
+    fn is_root(&self, found: &Facts) -> bool {
+        let mut roots = self.capability.roots().iter();
+        roots.any(|root| root.is(found.identity, found.mount))
+    }
+
+    /// What a link leads to. The link is opened as a mere place, which has no effect on what it names.
+    fn target(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Option<Target> {
+        #[cfg(target_os = "linux")]
+        const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+        #[cfg(not(target_os = "linux"))]
+        const PLACE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+        let handle = openat(parent, name, PLACE, Mode::empty()).ok()?;
+        let found = facts::of_handle(handle.as_fd()).ok()?;
+        let path = path::names(&path_of(&handle).ok()?)?;
+        let spot = locate(self.sites, &path).map(|(root, names)| Spot { root, names });
+        Some(Target {
+            identity: found.identity,
+            kind: found.kind,
+            path,
+            spot,
+        })
+    }
+
+    /// Walks what a link on the way of a pattern leads to.
+    fn through(&mut self, at: &Pending, names: &[u8], target: &Target) {
+        let links = at.via.as_ref().map_or(0, |via| via.links) + 1;
+        let Some(onto) = target.spot.clone() else { return };
+        if target.kind != Kind::Directory || links > MOST_LINKS {
+            return;
+        }
+        let writable = self.capability.roots()[onto.root].is_writable();
+        self.stack.push(Pending {
+            root: at.root,
+            names: names.to_vec(),
+            via: Some(Arc::new(Via {
+                spelled: names.len(),
+                onto,
+                links,
+            })),
+            writable,
+            deny_only: !writable,
+            parent: None,
+        });
+    }
+}
+
+/// Whether a directory of a judged name is walked.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Enter,
+    Stay,
+}
+
+/// The names above, and the last one.
+pub(super) fn split(names: &[u8]) -> (&[u8], &[u8]) {
+    memchr::memrchr(b'/', names).map_or((&[][..], names), |at| (&names[..at], &names[at + 1..]))
+}
+
+/// Whether what lies in a directory can be reached. For nearly all directories the mode tells.
+fn is_searchable(found: &Facts, directory: BorrowedFd<'_>) -> bool {
+    found.mode & 0o111 == 0o111 || accessat(directory, c".", Access::EXEC_OK, AtFlags::EACCESS) != Err(Errno::ACCESS)
+}
+
+fn kind(told: FileType) -> Option<Kind> {
+    Some(match told {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        FileType::Fifo => Kind::Fifo,
+        FileType::Socket => Kind::Socket,
+        FileType::CharacterDevice | FileType::BlockDevice => Kind::Device,
+        FileType::Unknown => return None,
+    })
+}

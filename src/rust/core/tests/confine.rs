@@ -1,0 +1,758 @@
+//! What a capability becomes for the kernel: places, links, covers, grants; and what is taken out of the
+//! roots after a command.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec};
+use rhocap_core::confine::grants::{self, Access};
+use rhocap_core::confine::quarantine::{self, Fate, Swept};
+use rhocap_core::confine::scan::{scan, Scope, Stop};
+use rhocap_core::confine::{self, Plan};
+use rhocap_core::effect::Cancel;
+use rhocap_core::environment::EnvironmentSpec;
+use rhocap_core::limits::Limits;
+use rhocap_core::outcome::{Code, Refusal};
+use rhocap_core::policy::{Network, Placement, Process};
+
+/// A directory `root` in a directory of its own, by the kernel's own path.
+struct Tree {
+    _kept: tempfile::TempDir,
+    top: PathBuf,
+}
+
+impl Tree {
+    fn new() -> Self {
+        let kept = tempfile::tempdir().unwrap();
+        let top = kept.path().canonicalize().unwrap();
+        fs::create_dir(top.join("root")).unwrap();
+        fs::create_dir(top.join("quarantine")).unwrap();
+        Self { _kept: kept, top }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.top.join(path)
+    }
+
+    /// Makes files, directories (`x/`) and links (`x -> y`), with all directories above.
+    fn make(&self, paths: &[&str]) {
+        for path in paths {
+            let (name, target) = path.split_once(" -> ").map_or((*path, None), |(a, b)| (a, Some(b)));
+            let place = self.at(name);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            match target {
+                Some(target) => symlink(target.replace('@', self.top.to_str().unwrap()), place).unwrap(),
+                None if name.ends_with('/') => fs::create_dir_all(place).unwrap(),
+                None => fs::write(place, "IN").unwrap(),
+            }
+        }
+    }
+
+    fn spec(&self) -> CapabilitySpec {
+        CapabilitySpec {
+            read: Vec::new(),
+            write: vec![bytes(&self.at("root"))],
+            cwd: bytes(&self.top),
+            libraries: Vec::new(),
+            environment: EnvironmentSpec::default(),
+            process: Process::None,
+            network: Network::None,
+            placement: Placement::Local,
+            deny: texts(deny_defaults()),
+            protect: texts(protect_defaults()),
+            limits: Limits::default(),
+            reserved: Vec::new(),
+        }
+    }
+
+    fn capability(&self, change: impl FnOnce(&mut CapabilitySpec)) -> Arc<Capability> {
+        let mut spec = self.spec();
+        change(&mut spec);
+        Capability::new(spec).unwrap()
+    }
+
+    fn quarantine(&self) -> OwnedFd {
+        fs::File::open(self.at("quarantine")).unwrap().into()
+    }
+
+    /// A path below the tree's top, for comparing.
+    fn short(&self, path: &[u8]) -> String {
+        let path = Path::new(std::ffi::OsStr::from_bytes(path));
+        path.strip_prefix(&self.top).unwrap_or(path).display().to_string()
+    }
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn plan(capability: &Capability) -> Plan {
+    try_plan(capability).unwrap()
+}
+
+fn try_plan(capability: &Capability) -> Result<Plan, Refusal> {
+    confine::plan(capability, Scope::BEFORE, &Cancel::default())
+}
+
+/// Covers as `deny path` and `protect path/`.
+fn covers(tree: &Tree, plan: &Plan) -> Vec<String> {
+    let covers = plan.confinement.covers.iter().map(|cover| {
+        format!(
+            "{} {}{}",
+            if cover.read { "protect" } else { "deny" },
+            tree.short(&cover.path),
+            if cover.directory { "/" } else { "" }
+        )
+    });
+    covers.collect()
+}
+
+fn sweep(tree: &Tree, capability: &Capability, plan: &Plan) -> Swept {
+    let (sites, before, cancel) = (&plan.sites, &plan.before, Cancel::default());
+    quarantine::sweep(capability, sites, before, tree.quarantine(), Scope::AFTER, &cancel).unwrap()
+}
+
+/// What was made, as `deny path`, sorted.
+fn created(swept: &Swept) -> Vec<String> {
+    let shown: BTreeSet<String> = swept
+        .created
+        .iter()
+        .map(|made| {
+            assert!(!matches!(made.fate, Fate::Left(_)), "{made:?}");
+            format!("{} {}", made.effect, made.path)
+        })
+        .collect();
+    shown.into_iter().collect()
+}
+
+#[test]
+fn what_is_covered() {
+    // What is there, what must be closed.
+    for (there, closed) in [
+        (vec!["root/f"], vec![]),
+        (vec!["root/.env"], vec!["deny root/.env"]),
+        (vec!["root/.env.example"], vec![]),
+        (vec!["root/.Rprofile"], vec!["protect root/.Rprofile"]),
+        (vec!["root/.git/hooks/x"], vec!["protect root/.git/hooks/"]),
+        (
+            vec!["root/.git/config", "root/.git/HEAD"],
+            vec!["protect root/.git/config"],
+        ),
+        (vec!["root/a/b/sub/.env"], vec!["deny root/a/b/sub/.env"]),
+        (
+            vec!["root/.ENV", "root/.rPROFILE"],
+            vec!["deny root/.ENV", "protect root/.rPROFILE"],
+        ),
+        // A directory alone, and what only a directory is.
+        (vec!["root/.ssh/id_rsa", "root/.ssh/x"], vec!["deny root/.ssh/"]),
+        (vec!["root/.ssh"], vec![]),
+        (vec!["root/.git"], vec!["protect root/.git"]),
+        (vec!["root/.git/"], vec![]),
+        // Denied names in a protected directory.
+        (
+            vec!["root/.vscode/.env", "root/.vscode/x"],
+            vec!["protect root/.vscode/", "deny root/.vscode/.env"],
+        ),
+        // Several components, at any depth or at the top only.
+        (vec!["root/x/renv/activate.R"], vec!["protect root/x/renv/activate.R"]),
+        (vec!["root/only/here", "root/x/only/here"], vec!["deny root/only/here"]),
+        // Links: what they lead to is closed, where it can be seen.
+        (vec!["root/.env -> secret", "root/secret"], vec!["deny root/secret"]),
+        (vec!["root/.env -> ../beside", "beside"], vec![]),
+        (vec!["root/.env -> nowhere"], vec![]),
+        (vec!["root/.Rprofile -> a/b", "root/a/b"], vec!["protect root/a/b"]),
+        // Links on the way of a pattern.
+        (
+            vec!["root/renv -> shared", "root/shared/activate.R"],
+            vec!["protect root/shared/activate.R"],
+        ),
+        (
+            vec!["root/renv -> @/root/one", "root/one -> two", "root/two/activate.R"],
+            vec!["protect root/two/activate.R"],
+        ),
+        (
+            vec!["root/renv -> .", "root/activate.R"],
+            vec!["protect root/activate.R"],
+        ),
+        (vec!["root/renv -> ../out", "out/activate.R"], vec![]),
+    ] {
+        let tree = Tree::new();
+        tree.make(&there);
+        let capability = tree.capability(|spec| spec.deny.push("/only/here".to_owned()));
+        assert_eq!(covers(&tree, &plan(&capability)), closed, "{there:?}");
+    }
+}
+
+#[test]
+fn an_unlistable_directory_is_closed() {
+    if rustix::process::geteuid().is_root() {
+        // Root reads it all the same: what lies in it is found.
+        let tree = Tree::new();
+        tree.make(&["root/locked/.env"]);
+        fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0)).unwrap();
+        let capability = tree.capability(|_| {});
+        assert_eq!(covers(&tree, &plan(&capability)), ["deny root/locked/.env"]);
+        return;
+    }
+    for mode in [0, 0o300, 0o400, 0o600] {
+        let tree = Tree::new();
+        tree.make(&["root/locked/.env"]);
+        fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(mode)).unwrap();
+        let capability = tree.capability(|_| {});
+        assert_eq!(covers(&tree, &plan(&capability)), ["deny root/locked/"], "{mode:o}");
+    }
+}
+
+#[test]
+fn a_covered_link_to_a_root_is_refused() {
+    for (link, refused) in [
+        ("root/.env -> .", true),
+        ("root/.env -> ..", true),
+        ("root/.env -> /", true),
+        ("root/.env -> @/other", true),
+        ("root/.idea -> .", true),
+        // Only readable anyway.
+        ("root/.idea -> @/other", false),
+    ] {
+        let tree = Tree::new();
+        tree.make(&["other/", link]);
+        let capability = tree.capability(|spec| spec.read.push(bytes(&tree.at("other"))));
+        let code = try_plan(&capability).err().map(|refusal| refusal.code);
+        assert_eq!(code, refused.then_some(Code::CarveOut), "{link}");
+    }
+}
+
+#[test]
+fn inner_roots_are_judged_by_themselves() {
+    let tree = Tree::new();
+    tree.make(&[
+        "root/data/.env",
+        "root/data/.Rprofile",
+        "root/data/deep/.Rprofile",
+        "root/lib/pkg/.Rprofile",
+        "root/lib/pkg/.env",
+        "root/.env",
+    ]);
+    let capability = tree.capability(|spec| {
+        spec.read.push(bytes(&tree.at("root/data")));
+        spec.write.push(bytes(&tree.at("root/data/deep")));
+        spec.libraries.push(bytes(&tree.at("root/lib")));
+    });
+    let plan = plan(&capability);
+    let places: Vec<_> = plan
+        .confinement
+        .places
+        .iter()
+        .map(|place| (tree.short(&place.path), place.write))
+        .collect();
+    let expected = [
+        ("root", true),
+        ("root/data", false),
+        ("root/data/deep", true),
+        ("root/lib", false),
+    ];
+    assert_eq!(places, expected.map(|(path, write)| (path.to_owned(), write)));
+    // What is only readable needs no protection, but denial.
+    let expected = [
+        "deny root/.env",
+        "deny root/data/.env",
+        "protect root/data/deep/.Rprofile",
+        "deny root/lib/pkg/.env",
+    ];
+    assert_eq!(covers(&tree, &plan), expected);
+    for (place, root) in plan.confinement.places.iter().zip(["root", "root/data"]) {
+        let there = fs::metadata(tree.at(root)).unwrap();
+        assert_eq!((place.device, place.inode), (there.dev(), there.ino()), "{root}");
+    }
+}
+
+#[test]
+fn a_reserved_directory_below_a_write_root_is_protected() {
+    let tree = Tree::new();
+    tree.make(&["root/renv/library/pkg/R/x", "root/renv/library/pkg/.env"]);
+    let capability = tree.capability(|spec| {
+        spec.reserved.push(rhocap_core::capability::Reserved {
+            path: bytes(&tree.at("root/renv/library")),
+            what: "a library".to_owned(),
+        });
+    });
+    let expected = ["protect root/renv/library/", "deny root/renv/library/pkg/.env"];
+    assert_eq!(covers(&tree, &plan(&capability)), expected);
+}
+
+#[test]
+fn a_root_in_a_protected_directory_is_only_readable() {
+    let tree = Tree::new();
+    tree.make(&["root/.vscode/inner/x"]);
+    let capability = tree.capability(|spec| spec.write.push(bytes(&tree.at("root/.vscode/inner"))));
+    let plan = plan(&capability);
+    let writable: Vec<_> = plan.confinement.places.iter().map(|place| place.write).collect();
+    assert_eq!(writable, [true, false]);
+}
+
+#[test]
+fn roots_are_where_they_are_now() {
+    let tree = Tree::new();
+    tree.make(&["root/.env"]);
+    let capability = tree.capability(|_| {});
+    fs::rename(tree.at("root"), tree.at("moved")).unwrap();
+    tree.make(&["root/other"]);
+    let planned = plan(&capability);
+    assert_eq!(tree.short(&planned.confinement.places[0].path), "moved");
+    assert_eq!(covers(&tree, &planned), ["deny moved/.env"]);
+    // Verbs still take the old spelling, so commands get it too.
+    let link = (bytes(&tree.at("root")), bytes(&tree.at("moved")));
+    assert_eq!(planned.confinement.links, [link]);
+
+    fs::remove_dir_all(tree.at("moved")).unwrap();
+    assert_eq!(try_plan(&capability).unwrap_err().code, Code::RootGone);
+}
+
+#[test]
+fn links_that_spellings_need() {
+    // Links on the host, the spelling of a root, another root, the links that a view needs.
+    for (there, spelled, other, needed) in [
+        (vec![], "root", None, vec![]),
+        (vec!["alias -> root"], "alias", None, vec!["alias -> root"]),
+        (
+            vec!["home/u -> @/disk/u", "disk/u/p/"],
+            "home/u/p",
+            None,
+            vec!["home/u -> @/disk/u"],
+        ),
+        // Through several, relative and absolute.
+        (
+            vec!["a -> b", "b -> @/c", "c/d -> ../root"],
+            "a/d",
+            None,
+            vec!["a -> b", "b -> @/c", "c/d -> ../root"],
+        ),
+        // The host's own link is seen in another place.
+        (vec!["c/d -> ../root"], "c/d", Some("c"), vec![]),
+        (vec!["x -> c", "c/d -> ../root"], "x/d", Some("c"), vec!["x -> c"]),
+    ] {
+        let tree = Tree::new();
+        tree.make(&there);
+        let capability = tree.capability(|spec| {
+            spec.write = vec![bytes(&tree.at(spelled))];
+            spec.read.extend(other.map(|other| bytes(&tree.at(other))));
+        });
+        let links: Vec<String> = plan(&capability)
+            .confinement
+            .links
+            .iter()
+            .map(|(at, text)| {
+                let text = String::from_utf8(text.clone()).unwrap();
+                format!(
+                    "{} -> {}",
+                    tree.short(at),
+                    text.replace(tree.top.to_str().unwrap(), "@")
+                )
+            })
+            .collect();
+        assert_eq!(links, needed, "{spelled} {there:?}");
+    }
+}
+
+#[test]
+fn a_link_that_is_gone_is_made_for_the_spelling() {
+    let tree = Tree::new();
+    tree.make(&["alias -> root"]);
+    let capability = tree.capability(|spec| spec.write = vec![bytes(&tree.at("alias"))]);
+    fs::remove_file(tree.at("alias")).unwrap();
+    let link = (bytes(&tree.at("alias")), bytes(&tree.at("root")));
+    assert_eq!(plan(&capability).confinement.links, [link]);
+}
+
+#[test]
+fn bounds_and_network() {
+    let tree = Tree::new();
+    let limits = Limits {
+        processes: Some(10),
+        memory: Some(1 << 30),
+        file_size: Some(0),
+        cpu: Some(5),
+        open_files: Some(64),
+        ..Limits::default()
+    };
+    let capability = tree.capability(|spec| {
+        spec.limits = limits.clone();
+        spec.network = Network::Host;
+    });
+    let confinement = plan(&capability).confinement;
+    assert!(confinement.network);
+    let bounds = confinement.bounds;
+    assert_eq!(
+        [
+            bounds.processes,
+            bounds.memory,
+            bounds.file_size,
+            bounds.cpu,
+            bounds.open_files
+        ],
+        [Some(10), Some(1 << 30), Some(0), Some(5), Some(64)]
+    );
+    // No bound is wider than any.
+    assert_eq!(Limits::default().wider_than(&limits), Some("processes"));
+    assert_eq!(limits.wider_than(&Limits::default()), None);
+    let fewer = Limits {
+        cpu: Some(6),
+        ..limits.clone()
+    };
+    assert_eq!(fewer.wider_than(&limits), Some("cpu"));
+    for bad in [
+        Limits {
+            processes: Some(0),
+            ..Limits::default()
+        },
+        Limits {
+            open_files: Some(3),
+            ..Limits::default()
+        },
+        Limits {
+            memory: Some(u64::MAX),
+            ..Limits::default()
+        },
+    ] {
+        assert_eq!(bad.check().unwrap_err().kind, "limit");
+    }
+}
+
+#[test]
+fn a_tree_beyond_the_bounds_is_refused() {
+    let tree = Tree::new();
+    tree.make(&["root/a/b", "root/c"]);
+    let capability = tree.capability(|_| {});
+    let plan = |entries, time| confine::plan(&capability, Scope { entries, time }, &Cancel::default());
+    let long = Duration::from_secs(600);
+    assert!(plan(3, long).is_ok());
+    for refusal in [plan(2, long).unwrap_err(), plan(3, Duration::ZERO).unwrap_err()] {
+        assert_eq!(refusal.code, Code::TooLarge);
+        assert!(
+            refusal.message.contains("Allow smaller directories"),
+            "{}",
+            refusal.message
+        );
+    }
+    // Without patterns there is nothing to look for.
+    let open = tree.capability(|spec| (spec.deny, spec.protect) = (Vec::new(), Vec::new()));
+    assert!(confine::plan(&open, Scope { entries: 0, time: long }, &Cancel::default()).is_ok());
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert_eq!(
+        confine::plan(&capability, Scope::BEFORE, &cancel).unwrap_err().code,
+        Code::Cancelled
+    );
+}
+
+#[test]
+fn what_a_command_makes_is_taken_out() {
+    // What is there, what the command makes, what is taken out.
+    for (there, made, out) in [
+        (vec![], vec!["root/f", "root/.env.example"], vec![]),
+        (vec![], vec!["root/.env"], vec!["deny .env"]),
+        (vec![], vec!["root/new/.Rprofile"], vec!["protect new/.Rprofile"]),
+        (vec![], vec!["root/.SSH/x/y"], vec!["deny .SSH"]),
+        (
+            vec![],
+            vec!["root/sub/.git/hooks/x", "root/sub/.git/config", "root/sub/.git/HEAD"],
+            vec!["protect sub/.git/config", "protect sub/.git/hooks"],
+        ),
+        // Links: of a covered name, dangling, and on the way of a pattern.
+        (vec![], vec!["root/.Rprofile -> x"], vec!["protect .Rprofile"]),
+        (vec![], vec!["root/.ssh -> /etc"], vec!["deny .ssh"]),
+        (vec![], vec!["root/.git -> x"], vec!["protect .git"]),
+        (
+            vec![],
+            vec!["root/renv -> x", "root/x/activate.R"],
+            vec!["protect renv"],
+        ),
+        (vec![], vec!["root/plain -> x"], vec![]),
+        // Behind a link that was there.
+        (
+            vec!["root/renv -> shared", "root/shared/"],
+            vec!["root/shared/activate.R"],
+            vec!["protect renv/activate.R"],
+        ),
+        (
+            vec!["root/.Rprofile -> later"],
+            vec!["root/later"],
+            vec!["protect .Rprofile"],
+        ),
+        // What was there stays.
+        (vec!["root/.env", "root/.git/hooks/x"], vec!["root/f"], vec![]),
+        (vec!["root/.git/hooks/x"], vec!["root/.git/hooks2/y"], vec![]),
+    ] {
+        let tree = Tree::new();
+        tree.make(&there);
+        let capability = tree.capability(|_| {});
+        let before = plan(&capability);
+        tree.make(&made);
+        let swept = sweep(&tree, &capability, &before);
+        assert_eq!(created(&swept), out, "{made:?}");
+        assert!(swept.is_clean() && swept.removed.is_empty(), "{made:?}");
+        for one in &swept.created {
+            let kept = tree.at("quarantine").join(one.kept_as().unwrap());
+            assert!(kept.symlink_metadata().is_ok(), "{one:?}");
+        }
+        assert_eq!(fs::read_dir(tree.at("quarantine")).unwrap().count(), out.len());
+        // Nothing is left that a second look would find.
+        assert_eq!(sweep(&tree, &capability, &before).created, [], "{made:?}");
+    }
+}
+
+#[test]
+fn what_a_command_replaces_or_removes_is_told() {
+    let tree = Tree::new();
+    tree.make(&["root/.git/hooks/x", "root/.env", "root/.envrc"]);
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    fs::rename(tree.at("root/.git"), tree.at("root/x")).unwrap();
+    tree.make(&["root/.git/hooks/pre-commit", "root/new"]);
+    fs::rename(tree.at("root/new"), tree.at("root/.env")).unwrap();
+    fs::remove_file(tree.at("root/.envrc")).unwrap();
+    let swept = sweep(&tree, &capability, &before);
+    assert_eq!(created(&swept), ["deny .env", "protect .git/hooks"]);
+    assert!(swept.created.iter().all(|made| made.replaced));
+    let removed: Vec<_> = swept.removed.iter().map(|gone| gone.path.as_str()).collect();
+    assert_eq!(removed, [".envrc"]);
+    assert!(!tree.at("root/.git/hooks").exists());
+}
+
+#[test]
+fn nothing_is_taken_out_of_what_is_only_readable() {
+    let tree = Tree::new();
+    tree.make(&["read/x"]);
+    let capability = tree.capability(|spec| spec.read.push(bytes(&tree.at("read"))));
+    let before = plan(&capability);
+    // Another program's doing: no command could.
+    tree.make(&["read/.env"]);
+    assert_eq!(sweep(&tree, &capability, &before).created, []);
+    assert!(tree.at("read/.env").exists());
+}
+
+#[test]
+fn names_of_any_bytes_and_kinds() {
+    let tree = Tree::new();
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    let odd = tree.at("root").join(std::ffi::OsStr::from_bytes(b"d\xff\n"));
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join(".env"), "x").unwrap();
+    fs::create_dir_all(tree.at("root/kinds")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        tree.at("root/kinds/.env").as_path(),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    std::os::unix::net::UnixListener::bind(tree.at("root/kinds/.netrc")).unwrap();
+    tree.make(&["root/kinds/.aws/a/b"]);
+    fs::set_permissions(tree.at("root/kinds/.aws"), fs::Permissions::from_mode(0)).unwrap();
+    let swept = sweep(&tree, &capability, &before);
+    let expected = [
+        "deny d\\xff\\n/.env",
+        "deny kinds/.aws",
+        "deny kinds/.env",
+        "deny kinds/.netrc",
+    ];
+    assert_eq!(created(&swept), expected);
+    let kinds: BTreeSet<_> = swept.created.iter().map(|made| made.kind).collect();
+    assert_eq!(
+        kinds.into_iter().collect::<Vec<_>>(),
+        ["directory", "fifo", "file", "socket"]
+    );
+}
+
+#[test]
+fn modes_hide_nothing() {
+    let tree = Tree::new();
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    tree.make(&["root/a/b/c/.env", "root/fixed/.env"]);
+    let mode = |path: &str, mode| fs::set_permissions(tree.at(path), fs::Permissions::from_mode(mode)).unwrap();
+    mode("root/a/b/c", 0);
+    mode("root/a/b", 0o400);
+    mode("root/a", 0o100);
+    mode("root/fixed", 0o555);
+    mode("root", 0);
+    let swept = sweep(&tree, &capability, &before);
+    assert_eq!(created(&swept), ["deny a/b/c/.env", "deny fixed/.env"]);
+    // The modes are as the command left them.
+    let read = |path: &str| fs::metadata(tree.at(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(read("root"), 0);
+    mode("root", 0o700);
+    assert_eq!(read("root/a"), 0o100);
+    assert_eq!(read("root/fixed"), 0o555);
+    mode("root/a", 0o700);
+    assert_eq!(read("root/a/b"), 0o400);
+}
+
+#[test]
+fn deep_trees() {
+    let tree = Tree::new();
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    // Each level has a name beside the way down, so that every directory is kept in mind.
+    let mut at: OwnedFd = fs::File::open(tree.at("root")).unwrap().into();
+    for _ in 0..3_000 {
+        use rustix::fs::{mkdirat, openat, Mode, OFlags};
+        for name in ["aside", "down"] {
+            mkdirat(&at, name, Mode::RWXU).unwrap();
+        }
+        at = openat(&at, "down", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    rustix::fs::mkdirat(&at, ".ssh", rustix::fs::Mode::RWXU).unwrap();
+    let swept = sweep(&tree, &capability, &before);
+    assert_eq!(swept.created.len(), 1);
+    assert!(swept.is_clean());
+    // Removal on another file system meets such trees too.
+    let before = plan(&capability);
+    fs::rename(tree.at("root/down"), tree.at("root/.aws")).unwrap();
+    assert_eq!(created(&sweep(&tree, &capability, &before)), ["deny .aws"]);
+    let kept = fs::File::open(tree.at("quarantine")).unwrap();
+    for entry in fs::read_dir(tree.at("quarantine")).unwrap() {
+        let name = entry.unwrap().file_name();
+        confine::removal::remove(&kept, name.as_bytes()).unwrap();
+    }
+    assert_eq!(fs::read_dir(tree.at("quarantine")).unwrap().count(), 0);
+}
+
+#[test]
+fn ten_thousand_new_names() {
+    let tree = Tree::new();
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    for index in 0..10_000 {
+        fs::write(tree.at(&format!("root/.env.{index}")), "").unwrap();
+    }
+    let start = Instant::now();
+    let swept = sweep(&tree, &capability, &before);
+    println!("10,000 names taken out: {:?}", start.elapsed());
+    assert_eq!(swept.created.len(), 10_000);
+    assert_eq!(fs::read_dir(tree.at("root")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_quarantine_on_another_file_system() {
+    let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: no /dev/shm");
+        return;
+    };
+    let tree = Tree::new();
+    if fs::metadata(other.path()).unwrap().dev() == fs::metadata(&tree.top).unwrap().dev() {
+        println!("skipped: one file system");
+        return;
+    }
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    tree.make(&["root/.env", "root/.Rprofile -> x", "root/.ssh/a/b/c", "root/.ssh/a/d"]);
+    fs::set_permissions(tree.at("root/.ssh/a"), fs::Permissions::from_mode(0o500)).unwrap();
+    let big = fs::File::create(tree.at("root/.netrc")).unwrap();
+    big.set_len(quarantine::LARGEST_COPY + 1).unwrap();
+    let into = fs::File::open(other.path()).unwrap();
+    let cancel = Cancel::default();
+    let swept = quarantine::sweep(&capability, &before.sites, &before.before, into, Scope::AFTER, &cancel).unwrap();
+    let mut fates: Vec<_> = swept
+        .created
+        .iter()
+        .map(|made| (made.path.as_str(), made.kept_as().is_some()))
+        .collect();
+    fates.sort_unstable();
+    assert_eq!(
+        fates,
+        [(".Rprofile", true), (".env", true), (".netrc", false), (".ssh", false)]
+    );
+    assert!(swept.is_clean());
+    assert_eq!(fs::read_dir(tree.at("root")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn grants_hold_no_cover() {
+    let tree = Tree::new();
+    tree.make(&[
+        "root/f",
+        "root/.env",
+        "root/.git/hooks/x",
+        "root/.git/config",
+        "root/.git/objects/y",
+        "root/src/a/b",
+        "root/home/.ssh/k",
+        "root/home/z",
+        "root/lib/pkg/x",
+        "root/link -> f",
+        "free/x",
+    ]);
+    let capability = tree.capability(|spec| {
+        spec.write.push(bytes(&tree.at("free")));
+        spec.libraries.push(bytes(&tree.at("root/lib")));
+    });
+    let plan = plan(&capability);
+    let granted = grants::grants(&capability, &plan, &Cancel::default()).unwrap();
+    let shown: Vec<_> = granted
+        .grants
+        .iter()
+        .map(|grant| {
+            let word = match grant.access {
+                Access::Names => "names",
+                Access::Read => "read",
+                Access::Write => "write",
+            };
+            format!(
+                "{word} {}{}",
+                tree.short(&grant.path),
+                if grant.directory { "/" } else { "" }
+            )
+        })
+        .collect();
+    let expected = [
+        "write free/",
+        // Not the names of `root` and `root/home`: a right to list them would list `.ssh` too.
+        "names root/.git/",
+        "read root/.git/config",
+        "read root/.git/hooks/",
+        "write root/.git/objects/",
+        "write root/f",
+        "write root/home/z",
+        "write root/src/",
+        "read root/lib/",
+    ];
+    assert_eq!(shown, expected);
+    let short = |paths: &[Vec<u8>]| paths.iter().map(|path| tree.short(path)).collect::<Vec<_>>();
+    assert_eq!(short(&granted.fixed), ["root", "root/.git", "root/home"]);
+    assert_eq!(short(&granted.unlisted), ["root", "root/home"]);
+    assert_eq!(granted.restrictions(), ["new_names", "listing"]);
+}
+
+#[test]
+fn a_tree_of_20_000_files() {
+    let tree = Tree::new();
+    for directory in 0..200 {
+        let at = tree.at(&format!("root/d{}/e{directory}", directory % 20));
+        fs::create_dir_all(&at).unwrap();
+        for file in 0..100 {
+            fs::write(at.join(format!("file_{file}.R")), "").unwrap();
+        }
+    }
+    let capability = tree.capability(|_| {});
+    let sites = plan(&capability).sites;
+    let start = Instant::now();
+    let found = scan(&capability, &sites, None, Scope::BEFORE, &Cancel::default()).unwrap();
+    println!("{} names looked at: {:?}", found.entries, start.elapsed());
+    assert_eq!(found.entries, 20_220);
+    assert_eq!(found.stopped, None::<Stop>);
+}
