@@ -200,7 +200,7 @@ fn an_unlistable_directory_is_closed() {
         // Root reads it all the same: what lies in it is found.
         let tree = Tree::new();
         tree.make(&["root/locked/.env"]);
-        fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0o000)).unwrap();
         let capability = tree.capability(|_| {});
         assert_eq!(covers(&tree, &plan(&capability)), ["deny root/locked/.env"]);
         return;
@@ -561,7 +561,7 @@ fn names_of_any_bytes_and_kinds() {
     .unwrap();
     std::os::unix::net::UnixListener::bind(tree.at("root/kinds/.netrc")).unwrap();
     tree.make(&["root/kinds/.aws/a/b"]);
-    fs::set_permissions(tree.at("root/kinds/.aws"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(tree.at("root/kinds/.aws"), fs::Permissions::from_mode(0o000)).unwrap();
     let swept = sweep(&tree, &capability, &before);
     let expected = [
         "deny d\\xff\\n/.env",
