@@ -110,8 +110,8 @@ impl Private {
         Err(Errno::EXIST)
     }
 
-    const TEMPORARY: &'static str = "tmp";
-    const HOME: &'static str = "home";
+    pub(crate) const TEMPORARY: &'static str = "tmp";
+    pub(crate) const HOME: &'static str = "home";
     const OUTPUT: &'static str = "output";
 
     /// The directory itself.

@@ -218,10 +218,13 @@ impl Root {
         self.anchors.iter().any(|anchor| !anchor.rules.is_empty())
     }
 
-    /// Whether commands may write below the root, as far as its access goes. A root in a protected
-    /// directory of one above is protected as a whole.
+    /// Whether commands may write below the root. A root in a protected directory of one above is protected
+    /// as a whole; the private one is theirs.
     #[must_use]
     pub fn is_writable(&self) -> bool {
+        if self.origin == Origin::Private {
+            return true;
+        }
         self.access == RootAccess::Write && self.covering(Effect::Protect, b"", Leaf::Directory).is_none()
     }
 

@@ -14,7 +14,9 @@ use crate::facts::{self, Kind};
 use crate::outcome::{Code, Refusal};
 use crate::path;
 use crate::process::confinement::Cover;
+use crate::root::{Origin, Root};
 
+use super::places::holds;
 use super::{spot, Plan};
 
 /// Most grants of one command.
@@ -44,6 +46,18 @@ pub struct Grant {
     pub access: Access,
     /// Whether it is a directory.
     pub directory: bool,
+}
+
+impl Grant {
+    fn new(path: &[u8], found: &facts::Facts, access: Access) -> Self {
+        Self {
+            path: path.to_vec(),
+            device: found.identity.device,
+            inode: found.identity.inode,
+            access,
+            directory: found.kind == Kind::Directory,
+        }
+    }
 }
 
 /// What may be granted, and what cannot be done under it.
@@ -104,13 +118,16 @@ pub fn grants(capability: &Capability, plan: &Plan, cancel: &Cancel) -> Result<G
     // So does a place that is only readable, inside of one that is not.
     let places = &plan.confinement.places;
     for place in places.iter().filter(|place| !place.write) {
-        let writable = |above: &&[u8]| places.iter().any(|outer| outer.write && path_holds(&outer.path, above));
+        let writable = |above: &&[u8]| places.iter().any(|outer| outer.write && holds(&outer.path, above));
         splitter.holds.extend(parents(&place.path).filter(writable));
     }
     let mut order: Vec<usize> = (0..plan.sites.len()).collect();
     order.sort_by(|a, b| plan.sites[*a].names.cmp(&plan.sites[*b].names));
     for index in order {
         let root = &capability.roots()[index];
+        if root.origin == Origin::Private {
+            continue;
+        }
         let found = &root.facts;
         let access = if root.is_writable() {
             Access::Write
@@ -118,6 +135,17 @@ pub fn grants(capability: &Capability, plan: &Plan, cancel: &Cancel) -> Result<G
             Access::Read
         };
         splitter.split(root, &plan.sites[index].path, b"", found, access)?;
+    }
+    // Of the private directory there are places, which hold no carve-outs.
+    let placed: HashSet<&[u8]> = plan.sites.iter().map(|site| site.path.as_slice()).collect();
+    for place in places.iter().filter(|place| !placed.contains(place.path.as_slice())) {
+        splitter.give(Grant {
+            path: place.path.clone(),
+            device: place.device,
+            inode: place.inode,
+            access: Access::Write,
+            directory: true,
+        })?;
     }
     Ok(splitter.out)
 }
@@ -127,11 +155,6 @@ fn parents(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'/', path)
         .filter(|_| path.len() > 1)
         .map(|end| &path[..end.max(1)])
-}
-
-/// Whether one absolute path is another, or lies below it.
-fn path_holds(outer: &[u8], inner: &[u8]) -> bool {
-    outer == b"/" || path::below(inner, outer).is_some()
 }
 
 fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
@@ -149,7 +172,7 @@ struct Splitter<'a> {
 }
 
 impl Splitter<'_> {
-    fn give(&mut self, path: Vec<u8>, found: &facts::Facts, access: Access) -> Result<(), Refusal> {
+    fn give(&mut self, grant: Grant) -> Result<(), Refusal> {
         if self.out.grants.len() >= MOST {
             return Err(Refusal::new(Code::TooLarge)
                 .say(format!(
@@ -158,26 +181,20 @@ impl Splitter<'_> {
                 ))
                 .with("most", MOST as u64));
         }
-        self.out.grants.push(Grant {
-            path,
-            device: found.identity.device,
-            inode: found.identity.inode,
-            access,
-            directory: found.kind == Kind::Directory,
-        });
+        self.out.grants.push(grant);
         Ok(())
     }
 
     fn split(
         &mut self,
-        root: &crate::root::Root,
+        root: &Root,
         path: &[u8],
         names: &[u8],
         found: &facts::Facts,
         access: Access,
     ) -> Result<(), Refusal> {
         if !self.holds.contains(path) {
-            return self.give(path.to_vec(), found, access);
+            return self.give(Grant::new(path, found, access));
         }
         self.cancel.check()?;
         self.out.fixed.push(path.to_vec());
@@ -185,7 +202,7 @@ impl Splitter<'_> {
         if self.holds_denied.contains(path) {
             self.out.unlisted.push(path.to_vec());
         } else {
-            self.give(path.to_vec(), found, Access::Names)?;
+            self.give(Grant::new(path, found, Access::Names))?;
         }
         let directory = spot::open(root, names)?;
         let mut inner = Vec::new();

@@ -12,7 +12,6 @@ mod links;
 mod mountinfo;
 pub mod places;
 pub mod quarantine;
-pub mod removal;
 pub mod scan;
 mod spot;
 
@@ -44,12 +43,15 @@ pub struct Plan {
 /// through within the bounds of `scope`, `CarveOut` for a carve-out that cannot be closed, and the system's.
 pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Plan, Refusal> {
     let sites = places::sites(capability)?;
+    let places = places::places(capability, &sites)?;
     let before = scan::scan(capability, &sites, None, scope, cancel)?;
     if let Some(stop) = before.stopped {
         return Err(stop.refusal(scope));
     }
     let mut covers = covers::covers(capability, &sites, &before)?;
     covers.extend(mountinfo::covers(capability, &sites)?);
+    // A link may lead to what no place shows, such as kept output.
+    covers.retain(|cover| places.iter().any(|place| places::holds(&place.path, &cover.path)));
     covers::order(&mut covers);
     if covers.len() > covers::MOST {
         return Err(Refusal::new(Code::TooLarge)
@@ -65,7 +67,7 @@ pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Pl
     let limits = capability.limits();
     Ok(Plan {
         confinement: Confinement {
-            places: places::places(capability, &sites),
+            places,
             covers,
             links: links::links(capability, &sites),
             network: capability.network() == Network::Host,

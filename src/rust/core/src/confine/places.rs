@@ -6,12 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::fs::{openat, Mode, CWD};
 
 use crate::capability::{with_slash, Capability};
-use crate::facts;
+use crate::facts::{self, Identity, Kind};
 use crate::open::DIRECTORY;
 use crate::outcome::{Code, Refusal};
 use crate::path;
+use crate::private::Private;
 use crate::process::confinement::Place;
-use crate::root::Root;
+use crate::root::{Origin, Root};
 
 /// Where one root is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,20 +56,36 @@ pub(super) fn path_of(handle: impl AsFd) -> Result<Vec<u8>, Refusal> {
     Ok(path.as_os_str().as_bytes().to_vec())
 }
 
-/// The roots as places, outer ones first.
-pub(super) fn places(capability: &Capability, sites: &[Site]) -> Vec<Place> {
+/// The roots as places, outer ones first. Of the private one only `TMPDIR` and `HOME` are: kept output lies
+/// beside them.
+///
+/// # Errors
+/// The system's.
+pub(super) fn places(capability: &Capability, sites: &[Site]) -> Result<Vec<Place>, Refusal> {
     let mut sorted: Vec<(&Site, &Root)> = sites.iter().zip(capability.roots()).collect();
     sorted.sort_by(|(a, _), (b, _)| a.names.cmp(&b.names));
-    sorted
-        .into_iter()
-        .map(|(site, root)| Place {
-            path: site.path.clone(),
-            device: root.facts.identity.device,
-            inode: root.facts.identity.inode,
-            write: root.is_writable(),
-            mounts: capability.limits().mounts,
-        })
-        .collect()
+    let place = |path: Vec<u8>, identity: Identity, write| Place {
+        path,
+        device: identity.device,
+        inode: identity.inode,
+        write,
+        mounts: capability.limits().mounts,
+    };
+    let mut places = Vec::new();
+    for (site, root) in sorted {
+        if root.origin != Origin::Private {
+            places.push(place(site.path.clone(), root.facts.identity, root.is_writable()));
+            continue;
+        }
+        for name in [Private::HOME, Private::TEMPORARY] {
+            let found = facts::of_entry(&root.handle, name.as_bytes())?;
+            if found.kind != Kind::Directory {
+                return Err(Code::RootGone.into());
+            }
+            places.push(place(absolute(site, name.as_bytes()), found.identity, true));
+        }
+    }
+    Ok(places)
 }
 
 /// The root in which a path without links lies, and its joined names there.
@@ -79,6 +96,11 @@ pub(super) fn locate(sites: &[Site], names: &[Vec<u8>]) -> Option<(usize, Vec<u8
         .filter(|(_, site)| names.starts_with(&site.names))
         .max_by_key(|(_, site)| site.names.len())
         .map(|(index, site)| (index, path::join(&names[site.names.len()..])))
+}
+
+/// Whether one absolute path is another, or lies below it.
+pub(super) fn holds(outer: &[u8], inner: &[u8]) -> bool {
+    outer == b"/" || path::below(inner, outer).is_some()
 }
 
 /// The absolute path of names below a root.

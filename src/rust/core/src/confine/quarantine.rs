@@ -18,10 +18,11 @@ use crate::escape::display;
 use crate::facts::{self, Kind};
 use crate::open::{DIRECTORY, FILE};
 use crate::outcome::Refusal;
+use crate::remove_all::remove_all;
 
 use super::places::Site;
 use super::scan::{scan, split, Found, Hit, Scope, Why};
-use super::{removal, spot};
+use super::spot;
 
 /// Largest file that is copied to a quarantine on another file system.
 pub const LARGEST_COPY: u64 = 1 << 24;
@@ -218,10 +219,23 @@ fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>) -> Result
                 unlinkat(parent, name, AtFlags::empty())?;
                 return Ok(Fate::Kept(kept));
             }
-            removal::remove(parent, name)?;
+            remove(parent, name)?;
             Ok(Fate::Removed)
         }
         Err(errno) => Err(errno),
+    }
+}
+
+fn remove(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+    match unlinkat(parent, name, AtFlags::empty()) {
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        other => return other,
+    }
+    remove_all(parent, name);
+    match facts::of_entry(parent, name) {
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
+        Ok(_) => Err(Errno::NOTEMPTY),
     }
 }
 
