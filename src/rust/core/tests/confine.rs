@@ -577,6 +577,29 @@ fn nothing_is_taken_out_of_what_is_only_readable() {
 }
 
 #[test]
+fn a_link_to_what_no_command_can_change_is_no_concern() {
+    let tree = Tree::new();
+    tree.make(&[
+        "root/.Rprofile -> @/dots/Rprofile",
+        "root/.envrc -> @/read/envrc",
+        "dots/Rprofile",
+        "read/envrc",
+    ]);
+    let capability = tree.capability(|spec| spec.read.push(bytes(&tree.at("read"))));
+    let before = plan(&capability);
+    // The user's editor, meanwhile.
+    for path in ["dots/Rprofile", "read/envrc"] {
+        fs::rename(tree.at(path), tree.at("old")).unwrap();
+        tree.make(&[path]);
+    }
+    assert_eq!(created(&sweep(&tree, &capability, &before)), [] as [&str; 0]);
+    // The same place, spelled by another link into the root.
+    fs::remove_dir_all(tree.at("dots")).unwrap();
+    tree.make(&["dots -> root", "root/Rprofile"]);
+    assert_eq!(created(&sweep(&tree, &capability, &before)), ["protect .Rprofile"]);
+}
+
+#[test]
 fn names_of_any_bytes_and_kinds() {
     let tree = Tree::new();
     let capability = tree.capability(|_| {});
@@ -779,4 +802,69 @@ fn a_tree_of_20_000_files() {
     println!("{} names looked at: {:?}", found.entries, start.elapsed());
     assert_eq!(found.entries, 20_220);
     assert_eq!(found.stopped, None::<Stop>);
+}
+
+/// Runs the test of mounts in a mount namespace of its own.
+#[test]
+fn other_mounts() {
+    let program = std::env::current_exe().unwrap();
+    let mut unshare = std::process::Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--mount"]);
+    if !unshare.arg("true").status().is_ok_and(|status| status.success()) {
+        println!("skipped: no mount namespace can be had");
+        return;
+    }
+    let done = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount"])
+        .arg(program)
+        .args(["--ignored", "--exact", "mounts_in_a_namespace"])
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && output.contains("1 passed"), "{output}");
+}
+
+#[test]
+#[ignore = "run by other_mounts, in a namespace"]
+fn mounts_in_a_namespace() {
+    use rustix::mount::{mount, mount_bind, mount_bind_recursive, MountFlags};
+    let tree = Tree::new();
+    tree.make(&[
+        "root/disk/",
+        "root/vol/",
+        "root/proc/",
+        "root/file",
+        "root/plain",
+        "other",
+    ]);
+    for at in ["root/disk", "root/vol"] {
+        mount("tmpfs", tree.at(at), "tmpfs", MountFlags::empty(), None).unwrap();
+    }
+    mount_bind_recursive("/proc", tree.at("root/proc")).unwrap();
+    mount_bind(tree.at("other"), tree.at("root/file")).unwrap();
+    tree.make(&["root/disk/.env", "root/vol/deep/.env", "root/vol/aside/x", "root/vol/f"]);
+    let make = |mounts| {
+        tree.capability(|spec| {
+            spec.read.push(bytes(&tree.at("root/vol/deep")));
+            spec.limits.mounts = mounts;
+        })
+    };
+    let hidden = |plan: &Plan| {
+        let hidden = plan.hidden.iter().map(|cover| tree.short(&cover.path));
+        hidden.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    };
+
+    let closed = make(false);
+    let planned = plan(&closed);
+    assert_eq!(covers(&tree, &planned), ["deny root/vol/deep/.env"]);
+    let expected = ["root/disk", "root/file", "root/proc", "root/vol/aside", "root/vol/f"];
+    assert_eq!(hidden(&planned), expected);
+    let granted = grants::grants(&closed, &planned, &Cancel::default()).unwrap();
+    let granted: Vec<_> = granted.places().iter().map(|place| tree.short(&place.path)).collect();
+    assert_eq!(granted, ["root/plain"]);
+
+    let open = plan(&make(true));
+    assert_eq!(hidden(&open), [] as [&str; 0]);
+    let expected = ["deny root/disk/.env", "deny root/proc/", "deny root/vol/deep/.env"];
+    assert_eq!(covers(&tree, &open), expected);
 }

@@ -23,15 +23,11 @@ pub const MOST: usize = 10_000;
 pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<Vec<Cover>, Refusal> {
     let mut covers = Vec::new();
     for hit in &found.hits {
-        if hit.why == Why::LinkAbove {
+        if matches!(hit.why, Why::LinkAbove | Why::Mount) {
             continue;
         }
         if hit.kind != Kind::Symlink {
-            covers.push(Cover {
-                path: absolute(&sites[hit.lies.root], &hit.lies.names),
-                read: hit.effect == Effect::Protect,
-                directory: hit.kind == Kind::Directory,
-            });
+            covers.push(cover(sites, hit));
             continue;
         }
         let Some(target) = &hit.target else { continue };
@@ -52,6 +48,21 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
         });
     }
     Ok(covers)
+}
+
+fn cover(sites: &[Site], hit: &Hit) -> Cover {
+    Cover {
+        path: absolute(&sites[hit.lies.root], &hit.lies.names),
+        read: hit.effect == Effect::Protect,
+        directory: hit.kind == Kind::Directory,
+    }
+}
+
+/// The directories of other mounts that are not to be seen.
+#[must_use]
+pub fn mounts(sites: &[Site], found: &Found) -> Vec<Cover> {
+    let hits = found.hits.iter().filter(|hit| hit.why == Why::Mount);
+    hits.map(|hit| cover(sites, hit)).collect()
 }
 
 fn link_to_root(hit: &Hit, site: &Site) -> Refusal {

@@ -13,7 +13,7 @@ use crate::effect::Cancel;
 use crate::facts::{self, Kind};
 use crate::outcome::{Code, Refusal};
 use crate::path;
-use crate::process::confinement::Cover;
+use crate::process::confinement::{Cover, Place};
 use crate::root::{Origin, Root};
 
 use super::places::holds;
@@ -73,6 +73,21 @@ pub struct Grants {
 }
 
 impl Grants {
+    /// The grants as places, without those of mere names.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let whole = self.grants.iter().filter(|grant| grant.access != Access::Names);
+        whole
+            .map(|grant| Place {
+                path: grant.path.clone(),
+                device: grant.device,
+                inode: grant.inode,
+                write: grant.access == Access::Write,
+                mounts: true,
+            })
+            .collect()
+    }
+
     /// The restrictions as words of a receipt: `new_names`, `listing`.
     #[must_use]
     pub fn restrictions(&self) -> Vec<&'static str> {
@@ -92,21 +107,17 @@ impl Grants {
 /// # Errors
 /// `TooLarge` for more than [`MOST`] grants, and the system's.
 pub fn grants(capability: &Capability, plan: &Plan, cancel: &Cancel) -> Result<Grants, Refusal> {
+    let closed = || plan.confinement.covers.iter().chain(&plan.hidden);
     let mut splitter = Splitter {
         cancel,
-        covered: plan
-            .confinement
-            .covers
-            .iter()
-            .map(|cover| (cover.path.as_slice(), cover))
-            .collect(),
+        covered: closed().map(|cover| (cover.path.as_slice(), cover)).collect(),
         placed: plan.sites.iter().map(|site| site.path.as_slice()).collect(),
         holds: HashSet::new(),
         holds_denied: HashSet::new(),
         out: Grants::default(),
     };
     // What lies on the way to a cover cannot be granted as a whole.
-    for cover in &plan.confinement.covers {
+    for cover in closed() {
         let denied = !cover.read && cover.directory;
         for above in parents(&cover.path) {
             splitter.holds.insert(above);

@@ -19,7 +19,7 @@ use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::outcome::{Code, Refusal};
 use crate::policy::Network;
-use crate::process::confinement::{Bounds, Confinement};
+use crate::process::confinement::{Bounds, Confinement, Cover};
 
 use self::places::Site;
 use self::scan::{Found, Scope};
@@ -29,6 +29,9 @@ use self::scan::{Found, Scope};
 pub struct Plan {
     /// What the kernel is to enforce.
     pub confinement: Confinement,
+    /// Other mounts inside the places, where the limits say that none is seen: whoever lays the places out
+    /// hides them, and without mounts they are not granted.
+    pub hidden: Vec<Cover>,
     /// Where each root is now, in the order of the capability's roots.
     pub sites: Vec<Site>,
     /// The carve-outs that exist now.
@@ -42,6 +45,7 @@ pub struct Plan {
 /// `RootGone` for a root that was deleted or cannot be found, `TooLarge` for a tree that cannot be looked
 /// through within the bounds of `scope`, `CarveOut` for a carve-out that cannot be closed, and the system's.
 pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Plan, Refusal> {
+    let limits = capability.limits();
     let sites = places::sites(capability)?;
     let places = places::places(capability, &sites)?;
     let before = scan::scan(capability, &sites, None, scope, cancel)?;
@@ -49,7 +53,12 @@ pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Pl
         return Err(stop.refusal(scope));
     }
     let mut covers = covers::covers(capability, &sites, &before)?;
-    covers.extend(mountinfo::covers(capability, &sites)?);
+    let mut hidden = covers::mounts(&sites, &before);
+    hidden.extend(mountinfo::covers(capability, &sites)?);
+    if limits.mounts {
+        // Kernel file systems are never seen.
+        covers.append(&mut hidden);
+    }
     // A link may lead to what no place shows, such as kept output.
     covers.retain(|cover| places.iter().any(|place| places::holds(&place.path, &cover.path)));
     covers::order(&mut covers);
@@ -64,7 +73,6 @@ pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Pl
             .with("covers", covers.len() as u64)
             .with("most", covers::MOST as u64));
     }
-    let limits = capability.limits();
     Ok(Plan {
         confinement: Confinement {
             places,
@@ -79,6 +87,7 @@ pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Pl
                 open_files: limits.open_files,
             },
         },
+        hidden,
         sites,
         before,
     })

@@ -119,6 +119,8 @@ pub struct Target {
     pub path: Vec<Vec<u8>>,
     /// Where it lies; none outside of all roots, where no command sees it.
     pub spot: Option<Spot>,
+    /// Whether commands may write there.
+    pub writable: bool,
 }
 
 /// A name that was found.
@@ -166,10 +168,14 @@ impl Found {
     }
 
     /// Whether what was found is what was there under this name: the same object, and a covered link still
-    /// leads to the same. What a link on the way of a pattern leads to is walked and known by itself.
+    /// leads to the same, as far as a command could have changed that. What a link on the way of a pattern
+    /// leads to is walked and known by itself.
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
-        let leads = |hit: &Hit| hit.target.as_ref().map(|target| target.identity);
+        fn leads(hit: &Hit) -> Option<Identity> {
+            let target = hit.target.as_ref().filter(|target| target.writable)?;
+            Some(target.identity)
+        }
         self.at(&hit.spelled).is_some_and(|known| {
             known.identity == hit.identity && (hit.why == Why::LinkAbove || leads(known) == leads(hit))
         })
@@ -637,7 +643,11 @@ impl Walk<'_> {
         let found = facts::of_handle(handle.as_fd()).ok()?;
         let path = path::names(&path_of(&handle).ok()?)?;
         let spot = locate(self.sites, &path).map(|(root, names)| Spot { root, names });
+        let writable = spot
+            .as_ref()
+            .is_some_and(|spot| self.capability.roots()[spot.root].is_writable());
         Some(Target {
+            writable,
             identity: found.identity,
             kind: found.kind,
             path,
@@ -652,7 +662,7 @@ impl Walk<'_> {
         if target.kind != Kind::Directory || links > MOST_LINKS {
             return;
         }
-        let writable = self.capability.roots()[onto.root].is_writable();
+        let writable = target.writable;
         self.stack.push(Pending {
             root: at.root,
             names: names.to_vec(),
