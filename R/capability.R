@@ -302,7 +302,9 @@ RhoHostCapability <- rho_class(
     placement = fact("placement", RhoPlacement, function(word) placement_from_word(word)),
     deny = fact("deny", S7::class_character, as.character),
     protect = fact("protect", S7::class_character, as.character),
-    limits = fact("limits", RhoLimits, function(limits) do.call(RhoLimits, limits[limit_names]))
+    limits = fact("limits", RhoLimits, function(limits) {
+      do.call(RhoLimits, limits[intersect(limit_names, names(limits))])
+    })
   )
 )
 

@@ -156,8 +156,11 @@ RhoPlacementMirai <- rho_class(
 #'   outside the roots.
 #' @param fsync Whether a write waits until the file and its directory are on stable storage.
 #' @param entries Most entries of one listing.
-#' @param ... Nothing yet. Bounds on processes, memory, file size and CPU time come with
-#'   `rho_process_confined()`; until then they are refused, with a list of those that there are.
+#' @param processes,memory,file_size,cpu,open_files Bounds on a confined command, which the kernel
+#'   enforces: most processes at once; bytes of address space of one process; bytes of the largest
+#'   file that is written; seconds of CPU time of one process; open files of one process. `NULL` for
+#'   none. With `rho_process_unrestricted()` they cannot be enforced, and are refused.
+#' @param ... Not used.
 #' @return A value of class `RhoLimits`.
 #' @family policies
 #' @examples
@@ -174,6 +177,11 @@ rho_limits <- function(
   hard_links = FALSE,
   fsync = TRUE,
   entries = 100000,
+  processes = NULL,
+  memory = NULL,
+  file_size = NULL,
+  cpu = NULL,
+  open_files = NULL,
   ...
 ) {
   check_no_dots(...)
@@ -187,9 +195,17 @@ rho_limits <- function(
     shell = check_text(check_string(shell, "shell", empty = FALSE), "shell"),
     hard_links = check_flag(hard_links, "hard_links"),
     fsync = check_flag(fsync, "fsync"),
-    entries = check_limit(entries, "entries")
+    entries = check_limit(entries, "entries"),
+    processes = check_bound(processes, "processes"),
+    memory = check_bound(memory, "memory"),
+    file_size = check_bound(file_size, "file_size"),
+    cpu = check_bound(cpu, "cpu"),
+    open_files = check_bound(open_files, "open_files")
   )
 }
+
+# A bound of the kernel's, or none: NA in the value, because a property has one type.
+check_bound <- function(x, name) if (is.null(x)) NA_real_ else check_limit(x, name)
 
 # Within which each limit lies. A text longer than 2^31 - 1 bytes is none that R can hold.
 limit_bounds <- list(
@@ -197,11 +213,27 @@ limit_bounds <- list(
   grace = list(least = 0, most = 10^9, whole = FALSE),
   output_bytes = list(least = 0, most = 2^53, whole = TRUE),
   read_bytes = list(least = 0, most = 2^31 - 1, whole = TRUE),
-  entries = list(least = 0, most = 2^53, whole = TRUE)
+  entries = list(least = 0, most = 2^53, whole = TRUE),
+  processes = list(least = 1, most = 2^31 - 1, whole = TRUE),
+  memory = list(least = 1, most = 2^53, whole = TRUE),
+  file_size = list(least = 0, most = 2^53, whole = TRUE),
+  cpu = list(least = 1, most = 10^9, whole = TRUE),
+  # The three standard streams, and one to load a library by.
+  open_files = list(least = 4, most = 2^31 - 1, whole = TRUE)
 )
+
+# The bounds that only confined commands have.
+bound_names <- c("processes", "memory", "file_size", "cpu", "open_files")
 
 check_limit <- function(x, name) {
   do.call(check_number, c(list(x, name), limit_bounds[[name]]), quote = TRUE)
+}
+
+property_bound <- function(name) {
+  limit <- property_limit(name, NA_real_)
+  check <- limit$validator
+  limit$validator <- function(value) if (!identical(value, NA_real_)) check(value)
+  limit
 }
 
 property_limit <- function(name, default) {
@@ -224,14 +256,21 @@ RhoLimits <- rho_class(
     shell = property_string("/bin/bash", empty = FALSE),
     hard_links = property_flag(FALSE),
     fsync = property_flag(TRUE),
-    entries = property_limit("entries", 100000)
+    entries = property_limit("entries", 100000),
+    processes = property_bound("processes"),
+    memory = property_bound("memory"),
+    file_size = property_bound("file_size"),
+    cpu = property_bound("cpu"),
+    open_files = property_bound("open_files")
   )
 )
 
 limit_names <- names(attr(RhoLimits, "properties", exact = TRUE))
 
+# Bounds that there are not, are not in the list.
 limits_as_list <- function(limits) {
-  stats::setNames(lapply(limit_names, function(name) S7::prop(limits, name)), limit_names)
+  limits <- stats::setNames(lapply(limit_names, function(name) S7::prop(limits, name)), limit_names)
+  limits[!vapply(limits, identical, NA, NA_real_)]
 }
 
 # The word by which the core knows a policy.
@@ -319,8 +358,29 @@ limit_words <- function(limits) {
       format(limits$grace, scientific = FALSE),
       bytes_words(limits$output_bytes),
       shown(limits$shell)
-    )
+    ),
+    bound_words(limits)
   )
+}
+
+bound_words <- function(limits) {
+  words <- c(
+    processes = "%s processes",
+    memory = "%s of address space a process",
+    file_size = "files of %s",
+    cpu = "%s seconds of CPU a process",
+    open_files = "%s open files a process"
+  )
+  there <- intersect(names(words), names(limits))
+  if (length(there) == 0L) {
+    return(NULL)
+  }
+  bounds <- vapply(there, function(name) {
+    value <- limits[[name]]
+    in_bytes <- name %in% c("memory", "file_size")
+    sprintf(words[[name]], if (in_bytes) bytes_words(value) else digits(value))
+  }, "")
+  paste("bounded by the kernel:", paste(bounds, collapse = ", "))
 }
 
 bytes_words <- function(bytes) {

@@ -158,6 +158,11 @@ fn limits(value: &Robj, name: &str) -> Result<Limits, Misuse> {
         fsync: flag(fields.need("fsync")?, "fsync")?,
         entries: count(fields.need("entries")?, "entries")?,
         shell: text(fields.need("shell")?, "shell")?.to_owned(),
+        processes: fields.map("processes", count)?,
+        memory: fields.map("memory", count)?,
+        file_size: fields.map("file_size", count)?,
+        cpu: fields.map("cpu", count)?,
+        open_files: fields.map("open_files", count)?,
         ..Limits::default()
     })
 }
