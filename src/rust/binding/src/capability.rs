@@ -163,7 +163,6 @@ fn limits(value: &Robj, name: &str) -> Result<Limits, Misuse> {
         file_size: fields.map("file_size", count)?,
         cpu: fields.map("cpu", count)?,
         open_files: fields.map("open_files", count)?,
-        ..Limits::default()
     })
 }
 

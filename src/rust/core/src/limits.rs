@@ -110,6 +110,20 @@ impl Limits {
         Ok(())
     }
 
+    /// The name of the first bound that only the kernel can enforce, if there is one.
+    #[must_use]
+    pub fn bound(&self) -> Option<&'static str> {
+        [
+            ("processes", self.processes),
+            ("memory", self.memory),
+            ("file_size", self.file_size),
+            ("cpu", self.cpu),
+            ("open_files", self.open_files),
+        ]
+        .into_iter()
+        .find_map(|(name, bound)| bound.map(|_| name))
+    }
+
     /// The name of the first bound in which `self` allows more than `outer`, if there is one.
     #[must_use]
     pub fn wider_than(&self, outer: &Self) -> Option<&'static str> {

@@ -101,7 +101,7 @@ impl Capability {
     /// policy that this version or this host cannot enforce.
     pub fn new(spec: CapabilitySpec) -> Result<Arc<Self>, Misuse> {
         spec.limits.check()?;
-        enforceable(spec.process, spec.network, &spec.placement)?;
+        enforceable(spec.process, spec.network, &spec.placement, &spec.limits)?;
         let environment = Environment::new(&spec.environment)?;
         let mut candidates = Vec::new();
         for (paths, access, origin) in [
@@ -483,7 +483,7 @@ fn protect_private(index: usize, canonical: &[Vec<u8>], beside: &[u8], added: &m
     }
 }
 
-fn enforceable(process: Process, network: Network, placement: &Placement) -> Result<(), Misuse> {
+fn enforceable(process: Process, network: Network, placement: &Placement, limits: &Limits) -> Result<(), Misuse> {
     let refuse = |what: &str, why: &str, way: &str| {
         Err(Misuse::new("not_enforceable", format!("{what} cannot be enforced: {why}\n{way}")).with("policy", what))
     };
@@ -492,6 +492,13 @@ fn enforceable(process: Process, network: Network, placement: &Placement) -> Res
             "Placement on a mirai daemon",
             "this version of rhocap runs calls in this R process only.",
             "This works: rho_host_capability(..., placement = rho_placement_local())",
+        );
+    }
+    if let (Process::Unrestricted, Some(name)) = (process, limits.bound()) {
+        return refuse(
+            &format!("limits = rho_limits({name} = ) with process = rho_process_unrestricted()"),
+            "an unrestricted command can take as much as this user can.",
+            "Leave the bound out, or confine commands.",
         );
     }
     match (process, network) {

@@ -59,9 +59,9 @@ impl Capability {
         } else {
             network
         };
-        enforceable(process, network, &self.placement)?;
         let limits = spec.limits.unwrap_or_else(|| self.limits.clone());
         limits.check()?;
+        enforceable(process, network, &self.placement, &limits)?;
         if let Some(name) = limits.wider_than(&self.limits) {
             return Err(wider("limits", &format!("limits: `{name}`")));
         }

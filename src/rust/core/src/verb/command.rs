@@ -158,6 +158,9 @@ pub fn run(
         Ending::SupervisorLost(lost) => (Ended::SupervisorLost, lost.leader, None),
         Ending::Ended(end) => (ended(end), end.leader, Some(end.clone())),
     };
+    if matches!(&ran.ending, Ending::SupervisorLost(lost) if !lost.swept.searched) {
+        context.report.gaps.push("survivors_unknown");
+    }
     let text = Text::of(&ran.output);
     let record = record(&ran, ended, exit, end.as_ref(), &text, (timeout, limits.grace));
     context.report.extent = if ended.code().is_none() {
