@@ -3,5 +3,6 @@
 pub mod confinement;
 pub mod engine;
 pub mod output;
+pub mod probe;
 pub mod protocol;
 pub mod supervisor;

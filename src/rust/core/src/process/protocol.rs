@@ -7,13 +7,17 @@
 //!
 //! R's side sends one [`Order::Start`], with three descriptors beside its first byte (standard input,
 //! output, working directory), and may send [`Order::Cancel`] any number of times. The supervisor
-//! answers [`Event`]s and ends with [`Event::Ended`] or [`Event::Failed`]. The end of the stream is a
-//! message too: to the supervisor that R is gone, to R that the supervisor is.
+//! answers [`Event`]s and ends with [`Event::Ended`] or [`Event::Failed`]. A confined command has one
+//! [`Event::Confined`] before [`Event::Started`]. Or R's side sends one [`Order::Probe`], without
+//! descriptors: it is answered by [`Event::Confined`] or [`Event::Failed`], and nothing else. The end
+//! of the stream is a message too: to the supervisor that R is gone, to R that the supervisor is.
 
 use std::time::Duration;
 
+use super::confinement::{read_words, words, Confinement, Enforcement};
+
 /// The version of the protocol. The supervisor refuses an order of another one.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Longest body, in bytes. A command and its environment together can be no longer.
 pub const LONGEST: usize = 8 << 20;
@@ -27,7 +31,7 @@ pub const DESCRIPTORS: usize = 3;
 /// A frame that no honest peer sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed frame: {0}")]
-pub struct Malformed(&'static str);
+pub struct Malformed(pub(super) &'static str);
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +44,10 @@ pub struct Start {
     pub timeout: Option<Duration>,
     /// How long processes have between being asked to end and being killed.
     pub grace: Duration,
+    /// What the kernel is to enforce. None for an unrestricted command.
+    pub confinement: Option<Confinement>,
+    /// The mechanisms that must do so: those that a probe found. With less, nothing is started.
+    pub required: Vec<String>,
 }
 
 /// What R's side says.
@@ -49,6 +57,8 @@ pub enum Order {
     Start(Start),
     /// End it.
     Cancel,
+    /// Build this confinement, execute nothing in it, and tell what it is made of.
+    Probe(Confinement),
 }
 
 /// Where a command could not be started.
@@ -64,15 +74,36 @@ pub enum Stage {
     Setup,
     /// Executing the shell.
     Execute,
+    /// Making namespaces.
+    Namespace,
+    /// Building what the command sees of the file system.
+    Mount,
+    /// Landlock.
+    Landlock,
+    /// Refusing system calls.
+    Seccomp,
+    /// Giving up privileges.
+    Privileges,
+    /// Setting bounds.
+    Bounds,
+    /// The mechanisms are fewer than those required.
+    Required,
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 12] = [
         Self::Order,
         Self::Fork,
         Self::WorkingDirectory,
         Self::Setup,
         Self::Execute,
+        Self::Namespace,
+        Self::Mount,
+        Self::Landlock,
+        Self::Seccomp,
+        Self::Privileges,
+        Self::Bounds,
+        Self::Required,
     ];
 
     /// The word used in results and receipts.
@@ -84,6 +115,13 @@ impl Stage {
             Self::WorkingDirectory => "cwd",
             Self::Setup => "setup",
             Self::Execute => "exec",
+            Self::Namespace => "namespace",
+            Self::Mount => "mount",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::Privileges => "privileges",
+            Self::Bounds => "bounds",
+            Self::Required => "required",
         }
     }
 
@@ -152,6 +190,8 @@ pub enum Event {
     Left(Exit),
     /// Nothing is left, or nothing more can be done.
     Ended(End),
+    /// What is enforced on the command, before it is executed.
+    Confined(Enforcement),
 }
 
 /// A message that has a form on the wire.
@@ -234,6 +274,21 @@ impl Writer {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
+    pub(super) fn long(&mut self, value: u64) {
+        self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    pub(super) fn flag(&mut self, value: bool) {
+        self.byte(u8::from(value));
+    }
+
+    pub(super) fn optional(&mut self, value: Option<u64>) {
+        self.flag(value.is_some());
+        if let Some(value) = value {
+            self.long(value);
+        }
+    }
+
     fn signed(&mut self, value: i32) {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
@@ -244,12 +299,12 @@ impl Writer {
         self.0.extend_from_slice(&microseconds.to_le_bytes());
     }
 
-    fn count(&mut self, count: usize) {
+    pub(super) fn count(&mut self, count: usize) {
         // A longer list makes the frame too long, so that the number is never read.
         self.number(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    fn bytes(&mut self, value: &[u8]) {
+    pub(super) fn bytes(&mut self, value: &[u8]) {
         self.count(value.len());
         self.0.extend_from_slice(value);
     }
@@ -294,6 +349,22 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
+    pub(super) fn long(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(super) fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed("a flag is neither true nor false")),
+        }
+    }
+
+    pub(super) fn optional(&mut self) -> Result<Option<u64>, Malformed> {
+        self.flag()?.then(|| self.long()).transpose()
+    }
+
     fn signed(&mut self) -> Result<i32, Malformed> {
         self.array().map(i32::from_le_bytes)
     }
@@ -302,7 +373,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes).map(Duration::from_micros)
     }
 
-    fn count(&mut self) -> Result<u32, Malformed> {
+    pub(super) fn count(&mut self) -> Result<u32, Malformed> {
         let count = self.number()?;
         if count > MOST_ITEMS {
             return Err(Malformed("it has too many items"));
@@ -311,7 +382,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes that go into a C string.
-    fn text(&mut self) -> Result<Vec<u8>, Malformed> {
+    pub(super) fn text(&mut self) -> Result<Vec<u8>, Malformed> {
         let length = self.number()? as usize;
         let text = self.take(length)?;
         if text.contains(&0) {
@@ -337,8 +408,18 @@ impl Message for Order {
                 // No limit is a time of nothing.
                 body.time(start.timeout.unwrap_or_default());
                 body.time(start.grace);
+                body.flag(start.confinement.is_some());
+                if let Some(confinement) = &start.confinement {
+                    confinement.write(body);
+                }
+                words(&start.required, body);
             }
             Self::Cancel => body.byte(2),
+            Self::Probe(confinement) => {
+                body.byte(3);
+                body.short(VERSION);
+                confinement.write(body);
+            }
         }
     }
 
@@ -357,9 +438,17 @@ impl Message for Order {
                     environment: body.list()?,
                     timeout: Some(body.time()?).filter(|timeout| !timeout.is_zero()),
                     grace: body.time()?,
+                    confinement: body.flag()?.then(|| Confinement::read(body)).transpose()?,
+                    required: read_words(body)?,
                 }))
             }
             2 => Ok(Self::Cancel),
+            3 => {
+                if body.short()? != VERSION {
+                    return Err(Malformed("it is of another version"));
+                }
+                Ok(Self::Probe(Confinement::read(body)?))
+            }
             _ => Err(Malformed("its kind is unknown")),
         }
     }
@@ -427,6 +516,10 @@ impl Message for Event {
                 body.time(end.ran);
                 body.time(end.ending);
             }
+            Self::Confined(enforcement) => {
+                body.byte(6);
+                enforcement.write(body);
+            }
         }
     }
 
@@ -456,6 +549,7 @@ impl Message for Event {
                     ending: body.time()?,
                 }))
             }
+            6 => Ok(Self::Confined(Enforcement::read(body)?)),
             _ => Err(Malformed("its kind is unknown")),
         }
     }
@@ -463,7 +557,41 @@ impl Message for Event {
 
 #[cfg(test)]
 mod tests {
+    use super::super::confinement::{Bounds, Cover, Place};
     use super::*;
+
+    fn confinement() -> Confinement {
+        let place = Place {
+            path: b"/home/\xff".to_vec(),
+            device: u64::MAX,
+            inode: 2,
+            write: true,
+            mounts: false,
+        };
+        Confinement {
+            places: vec![
+                place.clone(),
+                Place {
+                    path: b"/".to_vec(),
+                    write: false,
+                    mounts: true,
+                    ..place
+                },
+            ],
+            covers: vec![Cover {
+                path: b"/home/\xff/.env".to_vec(),
+                read: false,
+                directory: true,
+            }],
+            links: vec![(b"/data".to_vec(), b"home".to_vec())],
+            network: true,
+            bounds: Bounds {
+                processes: Some(7),
+                cpu: Some(u64::MAX),
+                ..Bounds::default()
+            },
+        }
+    }
 
     fn start() -> Start {
         Start {
@@ -471,6 +599,8 @@ mod tests {
             environment: vec![b"A=1".to_vec(), b"B=".to_vec()],
             timeout: Some(Duration::from_millis(1500)),
             grace: Duration::ZERO,
+            confinement: None,
+            required: Vec::new(),
         }
     }
 
@@ -482,7 +612,14 @@ mod tests {
                 environment: Vec::new(),
                 ..start()
             }),
+            Order::Start(Start {
+                confinement: Some(confinement()),
+                required: vec!["landlock:7".to_owned(), "seccomp".to_owned()],
+                ..start()
+            }),
             Order::Cancel,
+            Order::Probe(confinement()),
+            Order::Probe(Confinement::default()),
         ]
     }
 
@@ -506,6 +643,12 @@ mod tests {
                 ..end.clone()
             }),
             Event::Ended(end),
+            Event::Failed(Stage::Required, 1),
+            Event::Confined(Enforcement {
+                mechanisms: vec!["landlock:7".to_owned()],
+                gaps: vec!["metadata".to_owned()],
+            }),
+            Event::Confined(Enforcement::default()),
         ]
     }
 
@@ -583,6 +726,7 @@ mod tests {
         refuse(&[]);
         refuse(&[0]);
         refuse(&[3]);
+        refuse(&[4]);
         let whole = frame(&Order::Start(start())).unwrap();
         let mut other = whole[4..].to_vec();
         other[1] = 99;
@@ -591,5 +735,39 @@ mod tests {
         let at = nul.iter().position(|byte| *byte == b'b').unwrap();
         nul[at] = 0;
         refuse(&nul);
+    }
+
+    #[test]
+    fn paths_that_are_not_plain_and_words_that_are_none_are_refused() {
+        fn refused(order: &Order) {
+            let mut frames = Frames::default();
+            frames.push(&frame(order).unwrap());
+            assert!(frames.take::<Order>().is_err(), "{order:?}");
+        }
+        for path in ["", "home", "/home/", "//home", "/home/../etc", "/.", "/a//b"] {
+            let path = path.as_bytes().to_vec();
+            let mut asked = confinement();
+            asked.places[0].path.clone_from(&path);
+            refused(&Order::Probe(asked));
+            let mut asked = confinement();
+            asked.covers[0].path.clone_from(&path);
+            refused(&Order::Probe(asked));
+            let mut asked = confinement();
+            asked.links[0].0 = path;
+            refused(&Order::Probe(asked));
+        }
+        for word in ["", "Landlock", "a b", "\u{e9}", &"x".repeat(65)] {
+            refused(&Order::Start(Start {
+                required: vec![word.to_owned()],
+                ..start()
+            }));
+        }
+        // A flag is one of two bytes, so that a message has one form.
+        let mut body = frame(&Order::Probe(Confinement::default())).unwrap();
+        let network = body.len() - 6;
+        body[network] = 2;
+        let mut frames = Frames::default();
+        frames.push(&body);
+        assert!(frames.take::<Order>().is_err());
     }
 }

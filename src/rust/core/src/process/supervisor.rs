@@ -20,6 +20,7 @@ use rustix::net::{
     SocketFlags, SocketType,
 };
 
+use super::confinement::Confinement;
 use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
 use crate::facts::{self, Kind};
 
@@ -129,6 +130,23 @@ impl Supervisor {
     /// The error of the system, also when the order is too long (`E2BIG`). Nothing runs then.
     pub fn start(program: &Program, order: &Start, descriptors: &Descriptors<'_>) -> Result<Self, Errno> {
         let order = frame(&Order::Start(order.clone())).map_err(|_| Errno::E2BIG)?;
+        Self::begin(
+            program,
+            &order,
+            &[descriptors.input, descriptors.output, descriptors.directory],
+        )
+    }
+
+    /// Starts a supervisor that builds a confinement and executes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn probe(program: &Program, confinement: &Confinement) -> Result<Self, Errno> {
+        let order = frame(&Order::Probe(confinement.clone())).map_err(|_| Errno::E2BIG)?;
+        Self::begin(program, &order, &[])
+    }
+
+    fn begin(program: &Program, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
         let pid = spawn(program, theirs.as_fd())?;
@@ -140,16 +158,17 @@ impl Supervisor {
             reaped: false,
         };
         // Dropping it hangs up, and the supervisor ends without having started anything.
-        supervisor.order(&order, descriptors)?;
+        supervisor.order(order, descriptors)?;
         rustix::io::ioctl_fionbio(&supervisor.socket, true).map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
         Ok(supervisor)
     }
 
-    fn order(&mut self, order: &[u8], descriptors: &Descriptors<'_>) -> Result<(), Errno> {
-        let sent = [descriptors.input, descriptors.output, descriptors.directory];
+    fn order(&mut self, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
-        beside.push(SendAncillaryMessage::ScmRights(&sent));
+        if !descriptors.is_empty() {
+            beside.push(SendAncillaryMessage::ScmRights(descriptors));
+        }
         let flags = no_signal();
         let mut rest = loop {
             match sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, flags) {
@@ -198,6 +217,11 @@ impl Supervisor {
                 Err(_) => return Said::Gone,
             }
         }
+    }
+
+    /// Tells it that nobody listens any more, so that it ends.
+    pub fn hang_up(&self) {
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
     }
 
     /// Waits for its end and takes its status, so that no zombie stays.

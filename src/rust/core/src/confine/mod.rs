@@ -1,0 +1,3 @@
+//! What a confined command sees and may do.
+
+pub mod system;
