@@ -713,15 +713,17 @@ fn no_network_is_no_socket_of_any_family() {
          t('datagrams', lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC))\n\
          t('connect', lambda: a.connect('WORK/stream'))\nt('sendto', lambda: a.sendto(b'x', 'WORK/datagram'))\n\
          s, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n\
-         t('sendto', lambda: s.sendto(b'x', 'WORK/datagram'))\nt('sendto', lambda: s.sendto(b'x', '\\0{name}'))\n\
-         t('sendmsg', lambda: s.sendmsg([b'x'], [], 0, '\\0{name}'))\nt('bind', lambda: a.bind('WORK/new'))\n"
+         t('sequence', lambda: s.sendto(b'x', 'WORK/datagram'))\nt('sequence', lambda: s.sendto(b'x', '\\0{name}'))\n\
+         t('sequence', lambda: s.sendmsg([b'x'], [], 0, '\\0{name}'))\nt('bind', lambda: a.bind('WORK/new'))\n"
     );
     let answer = fixture.python(&script);
     let output = answer.output();
     for line in output.lines() {
         let fine = match line.split(' ').next() {
             Some("pair") => line == "pair b'x'",
-            Some("sendto" | "sendmsg") => !line.ends_with("done"),
+            // One of this kind ignores the address and sends to its pair: nothing came to the host's.
+            Some("sequence") => line.ends_with("done"),
+            Some("sendto") => line.ends_with("EISCONN"),
             _ => line.ends_with("EPERM"),
         };
         assert!(fine, "{line} of {output}");
@@ -857,7 +859,9 @@ fn system_calls_that_lead_out_are_refused() {
                       m.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')\n\
                       f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\nprint('got', f())\n";
         let answer = fixture.python(script);
-        assert_eq!(answer.exit(), Exit::Signalled(libc::SIGSYS), "{:?}", answer.output());
+        // A kernel without calls of that kind ends it too, by another signal.
+        let ended = [libc::SIGSYS, libc::SIGSEGV].map(Exit::Signalled);
+        assert!(ended.contains(&answer.exit()), "{:?}", answer.output());
     }
     // Threads and processes can still be made.
     let script =
@@ -922,7 +926,7 @@ fn other_processes_cannot_be_seen_signalled_or_read() {
         "head -c 1 /proc/1/mem".to_owned(),
         "cat /proc/1/maps".to_owned(),
         "readlink /proc/1/exe".to_owned(),
-        "ls /proc/1/fd".to_owned(),
+        "readlink /proc/1/fd/*".to_owned(),
         "ls /proc/1/root/".to_owned(),
     ] {
         fixture.run(&command).refused();
@@ -948,7 +952,9 @@ fn other_processes_cannot_be_seen_signalled_or_read() {
         );
     }
     // Its supervisor cannot be ended by it, nor can anything but its own tree.
-    fixture.run("kill -9 $PPID; sleep 0.1; echo alive").says("alive\n");
+    fixture
+        .run("kill -9 $PPID 2>/dev/null; sleep 0.1; echo alive")
+        .says("alive\n");
     let answer = fixture.run("sleep 30 & kill -9 -1; echo alive");
     assert!(
         matches!(answer.exit(), Exit::Exited(0) | Exit::Signalled(9)),
@@ -956,7 +962,7 @@ fn other_processes_cannot_be_seen_signalled_or_read() {
         answer.exit()
     );
     // Not even stopped, or slowed down.
-    fixture.run("kill -STOP $PPID; echo alive").says("alive\n");
+    fixture.run("kill -STOP $PPID 2>/dev/null; echo alive").says("alive\n");
     fixture.run(&format!("renice -n 19 -p {own}")).refused();
 }
 
@@ -1126,7 +1132,7 @@ fn all_of_it_dies_with_its_supervisor() {
     // The supervisor is this process's child; several tests may have one.
     let found = (0..200).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        supervisors().into_iter().find(|pid| grandchildren(*pid) >= 3)
+        supervisors().into_iter().find(|pid| grandchildren(*pid) >= 2)
     });
     let supervisor = found.expect("a supervisor");
     nix::sys::signal::kill(
@@ -1151,7 +1157,7 @@ fn supervisors() -> Vec<i32> {
         );
     }
     found.retain(|pid| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("rhocap"))
+        std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with("rhocap-supervisor"))
     });
     found
 }
@@ -1318,7 +1324,9 @@ fn without_landlock_namespaces_enforce() {
         ] {
             fixture.run(command).refused();
         }
-        fixture.run("kill -9 $PPID; sleep 0.05; echo alive").says("alive\n");
+        fixture
+            .run("kill -9 $PPID 2>/dev/null; sleep 0.05; echo alive")
+            .says("alive\n");
         fixture.confinement.network = true;
         if python("sockets") {
             let script =

@@ -80,7 +80,7 @@ impl AsFd for Init {
 pub fn start(confinement: &Confinement, required: &[String], command: Option<&Command>) -> Result<Confined, Failed> {
     // Asked for here: the descriptor is no part of what a new namespace has mounted.
     let directory = command.map(Command::place).transpose()?;
-    let mut first = None;
+    let mut reason = None;
     for namespaces in Namespaces::candidates(confinement.network) {
         let there = namespaces.words();
         let lacks = |word: &&str| required.iter().any(|required| required == word) && !there.contains(word);
@@ -92,21 +92,24 @@ pub fn start(confinement: &Confinement, required: &[String], command: Option<&Co
         if own.words().iter().any(lacks) {
             continue;
         }
+        // Where mounts can be had and these cannot be made, rules without mounts are not the answer.
+        if let (Some(failed @ (Stage::Mount, _)), false) = (reason, namespaces.files_and_processes) {
+            return Err(failed);
+        }
         match attempt(confinement, required, namespaces, command, directory.as_ref()) {
             Ok(confined) => return Ok(confined),
-            Err(failed) => {
-                // A failure that is no lack of a mechanism would only come again, or be hidden by the next one.
-                if !matches!(failed.0, Stage::Namespace | Stage::Mount | Stage::Landlock) {
-                    return Err(failed);
+            Err(failed) => match failed.0 {
+                // Something lacks, or is not allowed to this user.
+                Stage::Namespace | Stage::Mount if namespaces.files_and_processes => {
+                    reason = reason.filter(|(stage, _)| *stage == Stage::Mount).or(Some(failed));
                 }
-                let hopeless = namespaces == Namespaces::NONE && failed.0 == Stage::Landlock;
-                if hopeless || first.is_none() {
-                    first = Some(failed);
-                }
-            }
+                // Nothing but mounts would do.
+                Stage::Namespace => return Err(reason.unwrap_or(failed)),
+                _ => return Err(failed),
+            },
         }
     }
-    Err(first.unwrap_or((Stage::Required, Errno::EPERM)))
+    Err(reason.unwrap_or((Stage::Required, Errno::EPERM)))
 }
 
 fn attempt(
@@ -217,7 +220,7 @@ impl Plan<'_> {
         if self.namespaces.user {
             self.identity.map().map_err(|errno| (Stage::Namespace, errno))?;
         }
-        let proc = mounts::build(self.confinement).map_err(|errno| (Stage::Mount, errno))?;
+        let proc = mounts::build(self.confinement)?;
         // SAFETY: this program has one thread.
         #[allow(unsafe_code)]
         let forked = unsafe { nix::unistd::fork() };

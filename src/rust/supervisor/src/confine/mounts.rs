@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use nix::errno::Errno;
 use rhocap_core::confine::system;
 use rhocap_core::process::confinement::{Confinement, Place};
+use rhocap_core::process::protocol::Stage;
 use rustix::fs::{
     fstat, mkdirat, openat, openat2, readlinkat, symlinkat, unlinkat, AtFlags, FileType, Mode, OFlags, ResolveFlags,
     CWD,
@@ -17,16 +18,20 @@ use rustix::mount::{
     FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
 
-use super::errno;
 use super::layout::{layers, Layer};
+use super::{errno, Failed};
 
 /// Builds the new root and makes it this process's; whether there is a /proc in it.
-pub fn build(confinement: &Confinement) -> Result<bool, Errno> {
+///
+/// # Errors
+/// [`Stage::Namespace`] where mounts cannot be made at all, [`Stage::Mount`] where these cannot.
+pub fn build(confinement: &Confinement) -> Result<bool, Failed> {
     // Modes are as they are said here; the command's own mask stays.
     let mask = rustix::process::umask(Mode::empty());
-    let built = Root::new(confinement).and_then(|mut root| {
-        root.fill(confinement)?;
-        root.enter()
+    let lacking = |errno| (Stage::Namespace, errno);
+    let built = Root::new(confinement).map_err(lacking).and_then(|mut root| {
+        root.fill(confinement).map_err(|errno| (Stage::Mount, errno))?;
+        root.enter().map_err(lacking)
     });
     rustix::process::umask(mask);
     built
@@ -77,6 +82,14 @@ impl Root {
         let new = in_memory(c"0755")?;
         let device = fstat(&new).map_err(errno)?.st_dev;
         attach(new.as_fd(), host.as_fd())?;
+        // Linux 5.12 and later: what cannot be limited is not shown.
+        limit(
+            new.as_fd(),
+            Limits {
+                read_only: false,
+                ..READ
+            },
+        )?;
         Ok(Self {
             host,
             new,
