@@ -102,7 +102,7 @@ impl Private {
                 handle,
                 owner: std::process::id(),
             };
-            for name in [Self::TEMPORARY, Self::HOME, Self::OUTPUT] {
+            for name in [Self::TEMPORARY, Self::HOME, Self::OUTPUT, Self::QUARANTINE] {
                 mkdirat(&made.handle, name, MODE)?;
             }
             return Ok(made);
@@ -113,6 +113,7 @@ impl Private {
     pub(crate) const TEMPORARY: &'static str = "tmp";
     pub(crate) const HOME: &'static str = "home";
     const OUTPUT: &'static str = "output";
+    const QUARANTINE: &'static str = "quarantine";
 
     /// The directory itself.
     #[must_use]
@@ -136,6 +137,14 @@ impl Private {
     #[must_use]
     pub fn output(&self) -> PathBuf {
         self.path.join(Self::OUTPUT)
+    }
+
+    /// Where goes what a command left under a name that a pattern covers.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn quarantine(&self) -> Result<OwnedFd, Errno> {
+        openat(&self.handle, Self::QUARANTINE, NAMES | OFlags::NOFOLLOW, Mode::empty())
     }
 
     /// Makes a file that only its owner can read.

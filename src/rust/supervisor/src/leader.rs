@@ -33,18 +33,80 @@ impl Descriptors {
 
 type Failed = (Stage, Errno);
 
-/// Starts the command.
+/// A command as it is executed.
+pub struct Command {
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
+    descriptors: Descriptors,
+}
+
+impl Command {
+    /// From an order.
+    ///
+    /// # Errors
+    /// A text that holds a NUL byte.
+    pub fn of(order: &Start, descriptors: Descriptors) -> Result<Self, Failed> {
+        let strings = |texts: &[Vec<u8>]| {
+            let texts = texts.iter().map(|text| CString::new(text.as_slice()));
+            texts
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|_| (Stage::Order, Errno::EINVAL))
+        };
+        Ok(Self {
+            arguments: strings(&order.arguments)?,
+            environment: strings(&order.environment)?,
+            descriptors,
+        })
+    }
+
+    /// Enters the working directory.
+    pub fn enter_directory(&self) -> Result<(), Failed> {
+        nix::unistd::fchdir(&self.descriptors.directory).map_err(|errno| (Stage::WorkingDirectory, errno))
+    }
+
+    /// The working directory, for one who will see it from another root.
+    #[cfg(target_os = "linux")]
+    pub fn place(&self) -> Result<crate::confine::Directory, Failed> {
+        self.enter_directory()?;
+        let place = crate::confine::Directory::current();
+        // The supervisor keeps no directory busy.
+        let _ = nix::unistd::chdir(c"/");
+        place.map_err(|errno| (Stage::WorkingDirectory, errno))
+    }
+
+    /// The descriptors of its input and output.
+    #[cfg(target_os = "linux")]
+    pub fn streams(&self) -> [RawFd; 2] {
+        [self.descriptors.input.as_raw_fd(), self.descriptors.output.as_raw_fd()]
+    }
+
+    /// Sets session, signals and descriptors up.
+    pub fn prepare(&self) -> Result<(), Failed> {
+        let setup = |errno| (Stage::Setup, errno);
+        // A session of its own: what a terminal sends to R's group does not reach it.
+        nix::unistd::setsid().map_err(setup)?;
+        default_signals();
+        place(&self.descriptors.input, 0).map_err(setup)?;
+        place(&self.descriptors.output, 1).map_err(setup)?;
+        place(&self.descriptors.output, 2).map_err(setup)?;
+        close_at_exec_from(3);
+        Ok(())
+    }
+
+    /// Turns this process into the command; comes back only when that failed.
+    pub fn execute(&self) -> Failed {
+        match nix::unistd::execve(&self.arguments[0], &self.arguments, &self.environment) {
+            Err(errno) => (Stage::Execute, errno),
+            Ok(never) => match never {},
+        }
+    }
+}
+
+/// Starts the command, unrestricted.
 ///
 /// # Errors
 /// Where it failed, and the error number. No process of it is left then.
-pub fn start(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Pid, Failed> {
-    let strings = |texts: &[Vec<u8>]| {
-        let texts = texts.iter().map(|text| CString::new(text.as_slice()));
-        texts
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|_| (Stage::Order, Errno::EINVAL))
-    };
-    let (arguments, environment) = (strings(&order.arguments)?, strings(&order.environment)?);
+pub fn start(command: Command, mark: Mark) -> Result<Pid, Failed> {
     let (read, write) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| (Stage::Fork, same(errno)))?;
     let parent = nix::unistd::getpid();
@@ -52,7 +114,7 @@ pub fn start(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Pid,
     match unsafe { fork() }.map_err(|errno| (Stage::Fork, errno))? {
         ForkResult::Child => {
             mark.carry();
-            let (stage, errno) = become_command(&arguments, &environment, &descriptors, parent);
+            let (stage, errno) = become_command(&command, parent);
             let mut report = [0; 5];
             report[0] = stage as u8;
             report[1..].copy_from_slice(&(errno as i32).to_le_bytes());
@@ -61,7 +123,7 @@ pub fn start(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Pid,
             unsafe { libc::_exit(127) }
         }
         ForkResult::Parent { child } => {
-            drop((write, descriptors));
+            drop((write, command));
             match report(&read) {
                 None => Ok(child),
                 Some(failed) => {
@@ -92,33 +154,21 @@ fn report(pipe: &OwnedFd) -> Option<Failed> {
 }
 
 /// Turns the child into the command; comes back only when that failed.
-fn become_command(arguments: &[CString], environment: &[CString], descriptors: &Descriptors, parent: Pid) -> Failed {
-    let setup = |errno| (Stage::Setup, errno);
-    let tried = (|| {
-        tie_to(parent).map_err(setup)?;
-        // A session of its own: what a terminal sends to R's group does not reach it.
-        nix::unistd::setsid().map_err(setup)?;
-        default_signals();
-        nix::unistd::fchdir(&descriptors.directory).map_err(|errno| (Stage::WorkingDirectory, errno))?;
-        place(&descriptors.input, 0).map_err(setup)?;
-        place(&descriptors.output, 1).map_err(setup)?;
-        place(&descriptors.output, 2).map_err(setup)?;
-        close_at_exec_from(3);
-        Ok(())
-    })();
-    if let Err(failed) = tried {
-        return failed;
-    }
-    match nix::unistd::execve(&arguments[0], arguments, environment) {
-        Err(errno) => (Stage::Execute, errno),
-        Ok(never) => match never {},
+fn become_command(command: &Command, parent: Pid) -> Failed {
+    let tried = tie_to(parent)
+        .map_err(|errno| (Stage::Setup, errno))
+        .and_then(|()| command.enter_directory())
+        .and_then(|()| command.prepare());
+    match tried {
+        Err(failed) => failed,
+        Ok(()) => command.execute(),
     }
 }
 
 /// Has the kernel kill the child when the supervisor dies. It must not have died before.
-fn tie_to(parent: Pid) -> Result<(), Errno> {
+pub fn tie_to(parent: Pid) -> Result<(), Errno> {
     #[cfg(target_os = "linux")]
-    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+    tie()?;
     if nix::unistd::getppid() == parent {
         Ok(())
     } else {
@@ -126,8 +176,14 @@ fn tie_to(parent: Pid) -> Result<(), Errno> {
     }
 }
 
+/// Has the kernel kill this process when its parent dies.
+#[cfg(target_os = "linux")]
+pub fn tie() -> Result<(), Errno> {
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
+}
+
 /// Default actions and nothing blocked, whatever R and the supervisor set.
-fn default_signals() {
+pub fn default_signals() {
     for signal in 1..=64 {
         // SAFETY: the default action runs no code of ours. Numbers without a signal are refused.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

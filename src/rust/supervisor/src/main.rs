@@ -5,6 +5,11 @@
 //! so that making the command's process takes the same short time however large R is, and so that the
 //! command finds nothing in it.
 
+#[cfg(target_os = "linux")]
+mod confine;
+#[cfg(not(target_os = "linux"))]
+#[path = "confine_not.rs"]
+mod confine;
 mod leader;
 mod peer;
 mod supervision;

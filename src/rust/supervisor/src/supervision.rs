@@ -1,16 +1,19 @@
 //! From the order to the end of the tree.
 
 use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
+use rhocap_core::process::confinement::Confinement;
 use rhocap_core::process::mark::Mark;
 use rhocap_core::process::protocol::{Cause, End, Event, Exit, Order, Stage, Start};
 use rustix::io::Errno;
 use rustix::process::{wait, WaitOptions};
 
-use crate::leader::{self, Descriptors};
+use crate::confine::{self, Init};
+use crate::leader::{self, Command, Descriptors};
 use crate::peer::{Heard, Peer};
 use crate::tree::{self, Process};
 use crate::waiting;
@@ -28,20 +31,23 @@ pub fn run(mut peer: Peer) {
     waiting::prepare();
     let _ = nix::unistd::setsid();
     tree::become_root();
-    let Some((order, mark)) = first_order(&mut peer) else {
-        return;
+    let (order, mark) = match first_order(&mut peer) {
+        Some(Order::Start(start, mark)) => (start, mark),
+        Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
+        _ => return,
     };
     let Some(descriptors) = Descriptors::of(peer.take_descriptors()) else {
         return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
     };
     let started = Instant::now();
-    match leader::start(&order, mark, descriptors) {
+    match begin(&mut peer, &order, mark, descriptors) {
         Err((stage, errno)) => peer.tell(&Event::Failed(stage, errno as i32)),
-        Ok(pid) => {
-            peer.tell(&Event::Started(pid.as_raw().unsigned_abs()));
+        Ok((leader, init)) => {
+            peer.tell(&Event::Started(leader.as_raw().unsigned_abs()));
             let supervision = Supervision {
                 peer,
-                leader: pid,
+                leader,
+                init,
                 left: None,
                 started,
                 timeout: order.timeout,
@@ -53,13 +59,42 @@ pub fn run(mut peer: Peer) {
     }
 }
 
-fn first_order(peer: &mut Peer) -> Option<(Start, Mark)> {
+/// Starts the command: its leader, and the first process of its namespaces.
+fn begin(
+    peer: &mut Peer,
+    order: &Start,
+    mark: Mark,
+    descriptors: Descriptors,
+) -> Result<(Pid, Option<Init>), (Stage, nix::errno::Errno)> {
+    let command = Command::of(order, descriptors)?;
+    match &order.confinement {
+        None => leader::start(command, mark).map(|leader| (leader, None)),
+        Some(confinement) => {
+            let confined = confine::start(confinement, &order.required, Some(&command))?;
+            peer.tell(&Event::Confined(confined.enforcement));
+            Ok((confined.leader, confined.init))
+        }
+    }
+}
+
+/// What a confinement would be made of here. Nothing was executed, and nothing is left.
+fn probe(confinement: &Confinement) -> Event {
+    match confine::start(confinement, &[], None) {
+        Err((stage, errno)) => Event::Failed(stage, errno as i32),
+        Ok(confined) => {
+            while matches!(wait(WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
+            Event::Confined(confined.enforcement)
+        }
+    }
+}
+
+fn first_order(peer: &mut Peer) -> Option<Order> {
     loop {
         match peer.hear() {
-            Heard::Order(Order::Start(start, mark)) => return Some((start, mark)),
             // Nothing was started, and nothing will be.
             Heard::Order(Order::Cancel) | Heard::Gone => return None,
-            Heard::Nothing => waiting::wait(Some(&*peer), None),
+            Heard::Order(order) => return Some(order),
+            Heard::Nothing => waiting::wait([peer.as_fd()], None),
         }
     }
 }
@@ -67,6 +102,8 @@ fn first_order(peer: &mut Peer) -> Option<(Start, Mark)> {
 struct Supervision {
     peer: Peer,
     leader: Pid,
+    /// None for an unrestricted command, and when it has ended.
+    init: Option<Init>,
     left: Option<(Exit, Duration)>,
     started: Instant,
     timeout: Option<Duration>,
@@ -79,7 +116,10 @@ impl Supervision {
         let cause = self.watch();
         let ending = Instant::now();
         let found = if self.reap() { Vec::new() } else { tree::descendants() };
-        let beside = found.iter().filter(|process| process.pid != self.leader).count();
+        let beside = found
+            .iter()
+            .filter(|process| process.pid != self.leader && !self.is_init(process.pid))
+            .count();
         if matches!(cause, Cause::TimedOut | Cause::Cancelled) {
             self.ask(&found);
         }
@@ -119,7 +159,7 @@ impl Supervision {
                 Some(rest) => rest,
                 None => None,
             };
-            waiting::wait(Some(&self.peer), rest);
+            waiting::wait(self.watched(), rest);
         }
     }
 
@@ -128,6 +168,7 @@ impl Supervision {
         let asked = Instant::now();
         let sent = processes
             .iter()
+            .filter(|process| !self.is_init(process.pid))
             .filter(|process| {
                 let sent = tree::send(**process, Signal::SIGTERM);
                 // A stopped process would not see it.
@@ -140,7 +181,7 @@ impl Supervision {
             if self.reap() || matches!(self.peer.hear(), Heard::Gone) {
                 return;
             }
-            waiting::wait(Some(&self.peer), Some(rest));
+            waiting::wait(self.watched(), Some(rest));
         }
     }
 
@@ -150,13 +191,7 @@ impl Supervision {
         let begun = Instant::now();
         let mut told = false;
         while !self.reap() {
-            let mut found = Vec::new();
-            tree::walk(&mut |process| {
-                found.push(process.pid);
-                if tree::send(process, Signal::SIGKILL) {
-                    self.killed.insert(process.pid);
-                }
-            });
+            let found = self.strike();
             if !told && !self.killed.is_empty() {
                 told = true;
                 self.say_sent(Signal::SIGKILL, self.killed.len());
@@ -169,15 +204,41 @@ impl Supervision {
                 if self.reap() {
                     return Vec::new();
                 }
-                waiting::wait(None::<&Peer>, Some(rest));
+                waiting::wait([], Some(rest));
             }
         }
         Vec::new()
     }
 
+    /// Kills every process that is there now; which ones there were.
+    fn strike(&mut self) -> Vec<Pid> {
+        let mut found = Vec::new();
+        if self.init.is_some() {
+            // With its first process the kernel kills all of a process namespace, at once.
+            let processes = tree::descendants();
+            let (init, others): (Vec<_>, Vec<_>) = processes.iter().partition(|process| self.is_init(process.pid));
+            for init in init {
+                tree::send(*init, Signal::SIGKILL);
+            }
+            found.extend(others.iter().map(|process| process.pid));
+            self.killed.extend(&found);
+            return found;
+        }
+        tree::walk(&mut |process| {
+            found.push(process.pid);
+            if tree::send(process, Signal::SIGKILL) {
+                self.killed.insert(process.pid);
+            }
+        });
+        found
+    }
+
     /// Takes the status of every child that ended; whether there is no child left, and so, because every
     /// orphan below this process becomes its child, no process of the tree.
     fn reap(&mut self) -> bool {
+        if let Some(exit) = self.init.as_ref().and_then(Init::hear) {
+            self.leave(exit);
+        }
         loop {
             let (pid, status) = match wait(WaitOptions::NOHANG) {
                 Ok(Some(ended)) => ended,
@@ -191,11 +252,33 @@ impl Supervision {
                 _ => continue,
             };
             let pid = Pid::from_raw(pid.as_raw_nonzero().get());
-            if pid == self.leader && self.left.is_none() {
-                self.left = Some((exit, self.started.elapsed()));
-                self.peer.tell(&Event::Left(exit));
+            if pid == self.leader {
+                self.leave(exit);
+            } else if let Some(init) = self.init.take_if(|init| init.pid == pid) {
+                // It may have told and ended since we looked. If it did not tell, the kernel killed the
+                // leader with it.
+                self.leave(init.hear().unwrap_or(Exit::Signalled(Signal::SIGKILL as i32)));
             }
         }
+    }
+
+    fn leave(&mut self, exit: Exit) {
+        if self.left.is_none() {
+            self.left = Some((exit, self.started.elapsed()));
+            self.peer.tell(&Event::Left(exit));
+        }
+    }
+
+    fn is_init(&self, pid: Pid) -> bool {
+        self.init.as_ref().is_some_and(|init| init.pid == pid)
+    }
+
+    /// What may have something to tell.
+    fn watched(&self) -> Vec<BorrowedFd<'_>> {
+        let peer = Some(&self.peer).filter(|peer| !peer.is_gone()).map(Peer::as_fd);
+        // A pipe that has told all it had to tell would wake us for ever.
+        let init = self.init.as_ref().filter(|_| self.left.is_none()).map(Init::as_fd);
+        peer.into_iter().chain(init).collect()
     }
 
     fn say_sent(&mut self, signal: Signal, processes: usize) {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -42,13 +42,12 @@ pub fn asked_to_end() -> bool {
     ASKED_TO_END.load(Ordering::Relaxed)
 }
 
-/// Waits until the socket can be read, a signal came, or the time is over. Without a socket only for
-/// the other two.
-pub fn wait(socket: Option<&impl AsFd>, most: Option<Duration>) {
+/// Waits until one of the descriptors can be read, a signal came, or the time is over.
+pub fn wait<'a>(watched: impl IntoIterator<Item = BorrowedFd<'a>>, most: Option<Duration>) {
     use nix::poll::{PollFd, PollFlags};
-    let mut sockets: Vec<PollFd<'_>> = socket
-        .iter()
-        .map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN))
+    let mut sockets: Vec<PollFd<'_>> = watched
+        .into_iter()
+        .map(|watched| PollFd::new(watched, PollFlags::POLLIN))
         .collect();
     #[cfg(target_os = "linux")]
     {

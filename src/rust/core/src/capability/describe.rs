@@ -24,6 +24,9 @@ impl Capability {
                 json!({"root": display(&with_slash(&self.roots[*root].canonical)), "pattern": pattern, "why": why})
             })
             .collect();
+        if let Some(enforcement) = self.enforcement() {
+            shown["enforced_by"] = json!({"kernel": enforcement.mechanisms, "gaps": enforcement.gaps});
+        }
         if let Some(private) = self.private() {
             shown["private"] = display(private.path().as_os_str().as_bytes()).into();
         }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::carve_out::{self, CarveOuts, Effect, Leaf};
+use crate::confine;
 use crate::environment::Environment;
 use crate::escape::display;
 use crate::limits::Limits;
@@ -17,6 +18,7 @@ use crate::misuse::Misuse;
 use crate::path;
 use crate::policy::{Network, Placement, Process};
 use crate::private::{self, Private};
+use crate::process::confinement::Enforcement;
 use crate::process::supervisor::Program;
 use crate::root::{self, Anchor, Opened, Origin, Root, RootAccess};
 
@@ -67,6 +69,8 @@ struct Commands {
     spec: CommandSpec,
     program: Arc<Program>,
     private: Private,
+    /// What the kernel was found to enforce, where commands are confined.
+    enforcement: Option<Enforcement>,
 }
 
 struct Candidate {
@@ -284,6 +288,12 @@ impl Capability {
             commands,
         };
         capability.digest = capability.compute_digest();
+        if process == Process::Confined {
+            let enforcement = confine::probe(&capability)?;
+            if let Some(commands) = &mut capability.commands {
+                commands.enforcement = Some(enforcement);
+            }
+        }
         Ok(Arc::new(capability))
     }
 
@@ -341,6 +351,12 @@ impl Capability {
         Some(&*self.commands.as_ref()?.program)
     }
 
+    /// What the kernel was found to enforce on commands; none where they are not confined.
+    #[must_use]
+    pub fn enforcement(&self) -> Option<&Enforcement> {
+        self.commands.as_ref()?.enforcement.as_ref()
+    }
+
     /// The capability's own directory; none where there are no commands.
     #[must_use]
     pub fn private(&self) -> Option<&Private> {
@@ -376,7 +392,12 @@ impl Commands {
                 )
             })?;
         }
-        Ok(Self { spec, program, private })
+        Ok(Self {
+            spec,
+            program,
+            private,
+            enforcement: None,
+        })
     }
 
     fn private_root(&self) -> Result<Candidate, Misuse> {
@@ -502,12 +523,6 @@ fn enforceable(process: Process, network: Network, placement: &Placement, limits
         );
     }
     match (process, network) {
-        (Process::Confined, _) => refuse(
-            "process = rho_process_confined()",
-            "this version of rhocap does not start confined commands yet.",
-            "Without commands:  rho_project_capability(path, process = rho_process_none())\n\
-             Or by name, with the full authority of this user:  rho_project_capability(path, process = rho_process_unrestricted(), network = rho_network_host())",
-        ),
         (Process::Unrestricted, Network::None) => refuse(
             "network = rho_network_none() with process = rho_process_unrestricted()",
             "an unrestricted command can use every network that this user can.",

@@ -14,12 +14,15 @@ pub mod places;
 pub mod quarantine;
 pub mod scan;
 mod spot;
+pub mod system;
 
 use crate::capability::Capability;
 use crate::effect::Cancel;
+use crate::misuse::Misuse;
 use crate::outcome::{Code, Refusal};
 use crate::policy::Network;
-use crate::process::confinement::{Bounds, Confinement, Cover};
+use crate::process::confinement::{Bounds, Confinement, Cover, Enforcement, MOUNT_NAMESPACE};
+use crate::process::probe;
 
 use self::places::Site;
 use self::scan::{Found, Scope};
@@ -36,6 +39,57 @@ pub struct Plan {
     pub sites: Vec<Site>,
     /// The carve-outs that exist now.
     pub before: Found,
+}
+
+/// Finds out what the kernel enforces for a capability, by building it without executing anything.
+///
+/// # Errors
+/// `cwd` for a working directory that commands would not see, `not_enforceable` where the host does not
+/// give enough.
+pub fn probe(capability: &Capability) -> Result<Enforcement, Misuse> {
+    let refuse = |why: &str| {
+        let what = "process = rho_process_confined()";
+        Misuse::new("not_enforceable", format!("{what} cannot be enforced: {why}.")).with("policy", what)
+    };
+    let Some(program) = capability.program() else {
+        return Err(refuse("there is no supervisor"));
+    };
+    if capability.cwd().inside.is_none() {
+        return Err(Misuse::new(
+            "cwd",
+            "Confined commands see only the capability's directories, and `cwd` lies in none of them. Give it a directory in `read` or `write`.",
+        ));
+    }
+    let refused = |refusal: Refusal| refuse(refusal.message.trim_end_matches('.'));
+    let sites = places::sites(capability).map_err(refused)?;
+    let confinement = Confinement {
+        places: places::places(capability, &sites).map_err(refused)?,
+        links: links::links(capability, &sites),
+        ..confinement(capability)
+    };
+    let found = probe::probe(program, &confinement).map_err(|error| refuse(&error.reason))?;
+    if !found.has(MOUNT_NAMESPACE) {
+        // Whether what the roots hold now can be granted without what is carved out.
+        let plan = plan(capability, Scope::BEFORE, &Cancel::default()).map_err(refused)?;
+        grants::grants(capability, &plan, &Cancel::default()).map_err(refused)?;
+    }
+    Ok(found)
+}
+
+/// What a capability says itself, without any place.
+fn confinement(capability: &Capability) -> Confinement {
+    let limits = capability.limits();
+    Confinement {
+        network: capability.network() == Network::Host,
+        bounds: Bounds {
+            processes: limits.processes,
+            memory: limits.memory,
+            file_size: limits.file_size,
+            cpu: limits.cpu,
+            open_files: limits.open_files,
+        },
+        ..Confinement::default()
+    }
 }
 
 /// Plans the confinement of one command. The tree is looked through each time: what exists when the
@@ -78,14 +132,7 @@ pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Pl
             places,
             covers,
             links: links::links(capability, &sites),
-            network: capability.network() == Network::Host,
-            bounds: Bounds {
-                processes: limits.processes,
-                memory: limits.memory,
-                file_size: limits.file_size,
-                cpu: limits.cpu,
-                open_files: limits.open_files,
-            },
+            ..confinement(capability)
         },
         hidden,
         sites,

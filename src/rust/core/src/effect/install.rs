@@ -102,14 +102,14 @@ pub fn install(
     let result = install_in(&parent, entry, old, content, basis, &stuck, context);
     // A directory that only takes new names keeps them too.
     if stuck.load(Ordering::Relaxed) {
-        context.report.gaps.push("temporary_left");
+        context.report.gaps.push("temporary_left".into());
         context.report.extent = context.report.extent.max(Extent::Partial);
     }
     if result.is_ok() {
         context.report.extent = Extent::Done;
         context.report.bytes = Some(content.len() as u64);
         if context.limits.fsync && !made.sync(&parent) {
-            context.report.gaps.push("directory_not_synced");
+            context.report.gaps.push("directory_not_synced".into());
         }
     } else if context.report.extent == Extent::None {
         made.undo();
@@ -303,7 +303,7 @@ impl Replaced<'_> {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 // No exchange here: look first, then rename. Between the two another program has a moment.
-                context.report.gaps.push("rename_without_exchange");
+                context.report.gaps.push("rename_without_exchange".into());
                 if !self.is_admitted(parent, name) {
                     return Err(Code::Contended.into());
                 }
@@ -338,7 +338,7 @@ impl Replaced<'_> {
                 // name: losing it would be worse than leaving it.
                 temporary.keep();
                 context.report.extent = Extent::Partial;
-                context.report.gaps.push("displaced_entry_left");
+                context.report.gaps.push("displaced_entry_left".into());
                 return Err(Refusal::new(code).with("left", temporary.name.clone()));
             }
             return Err(code.into());

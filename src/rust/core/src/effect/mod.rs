@@ -54,7 +54,9 @@ pub struct Report {
     /// The version that is there now.
     pub version_after: Option<String>,
     /// What could not be assured.
-    pub gaps: Vec<&'static str>,
+    pub gaps: Vec<String>,
+    /// What of the kernel enforced it.
+    pub kernel: Vec<String>,
     /// What became of a command.
     pub command: Option<CommandRecord>,
 }

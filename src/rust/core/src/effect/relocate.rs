@@ -103,7 +103,7 @@ pub fn relocate(
             Err(Errno::INVAL) if starts_inside(&from.names, &to.names) && from.root == to.root => Err(Errno::INVAL),
             // No such rename here; an entry that appears now would be replaced, so look once more.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                context.report.gaps.push("rename_without_noreplace");
+                context.report.gaps.push("rename_without_noreplace".into());
                 match facts::of_entry(onto, new) {
                     Err(Errno::NOENT) => renameat(at, name, onto, new),
                     Ok(_) => Err(Errno::EXIST),

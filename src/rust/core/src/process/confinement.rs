@@ -3,6 +3,44 @@
 //! R's side makes a [`Confinement`] from a capability; the supervisor builds it from the strongest
 //! mechanisms that the host gives and answers with an [`Enforcement`].
 
+use super::protocol::{Malformed, Reader, Writer};
+
+/// The words for mechanisms. Landlock is named with the version of its interface: `landlock:7`.
+pub mod mechanism {
+    /// No identity outside, and no capability over what is outside.
+    pub const USER_NAMESPACE: &str = "user_namespace";
+    /// What is not granted is not there.
+    pub const MOUNT_NAMESPACE: &str = "mount_namespace";
+    /// Processes outside have no number.
+    pub const PID_NAMESPACE: &str = "pid_namespace";
+    /// No network interface, and no abstract socket of the host.
+    pub const NETWORK_NAMESPACE: &str = "network_namespace";
+    /// No System V objects and message queues of the host.
+    pub const IPC_NAMESPACE: &str = "ipc_namespace";
+    /// Landlock, without its version.
+    pub const LANDLOCK: &str = "landlock";
+    /// System calls refused.
+    pub const SECCOMP: &str = "seccomp";
+    /// Executing a file gives no privilege.
+    pub const NO_NEW_PRIVS: &str = "no_new_privs";
+    /// Every capability dropped, and none to be had again.
+    pub const CAPABILITIES_DROPPED: &str = "capabilities_dropped";
+    /// The bounds that were asked for.
+    pub const RLIMITS: &str = "rlimits";
+}
+
+/// The words for what the mechanisms do not cover.
+pub mod gap {
+    /// Files outside can be looked at by `stat`, and those that the user owns changed by `chmod`,
+    /// `chown`, `utime` and `setxattr`.
+    pub const METADATA: &str = "metadata";
+    /// Which processes the host runs can be found out, and priorities and processor sets of the
+    /// user's own be changed.
+    pub const PROCESS_LIST: &str = "process_list";
+    /// There is no /proc: programs that need one fail. No gap in what is enforced.
+    pub const NO_PROC: &str = "no_proc";
+}
+
 /// What the kernel is to enforce on a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
@@ -67,4 +105,148 @@ pub struct Enforcement {
     pub mechanisms: Vec<String>,
     /// What they do not cover.
     pub gaps: Vec<String>,
+}
+
+/// The mechanism that shows a command its places alone, and closes what lies in them.
+pub const MOUNT_NAMESPACE: &str = "mount_namespace";
+
+impl Enforcement {
+    /// Whether a mechanism is among them.
+    #[must_use]
+    pub fn has(&self, mechanism: &str) -> bool {
+        self.mechanisms.iter().any(|known| known == mechanism)
+    }
+}
+
+impl Confinement {
+    pub(super) fn write(&self, body: &mut Writer) {
+        body.count(self.places.len());
+        for place in &self.places {
+            body.bytes(&place.path);
+            body.long(place.device);
+            body.long(place.inode);
+            body.flag(place.write);
+            body.flag(place.mounts);
+        }
+        body.count(self.covers.len());
+        for cover in &self.covers {
+            body.bytes(&cover.path);
+            body.flag(cover.read);
+            body.flag(cover.directory);
+        }
+        body.count(self.links.len());
+        for (path, target) in &self.links {
+            body.bytes(path);
+            body.bytes(target);
+        }
+        body.flag(self.network);
+        for bound in self.bounds.all() {
+            body.optional(bound);
+        }
+    }
+
+    pub(super) fn read(body: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut places = Vec::new();
+        for _ in 0..body.count()? {
+            places.push(Place {
+                path: path(body)?,
+                device: body.long()?,
+                inode: body.long()?,
+                write: body.flag()?,
+                mounts: body.flag()?,
+            });
+        }
+        let mut covers = Vec::new();
+        for _ in 0..body.count()? {
+            covers.push(Cover {
+                path: path(body)?,
+                read: body.flag()?,
+                directory: body.flag()?,
+            });
+        }
+        let mut links = Vec::new();
+        for _ in 0..body.count()? {
+            let from = path(body)?;
+            let target = body.text()?;
+            if target.is_empty() {
+                return Err(Malformed("a link leads nowhere"));
+            }
+            links.push((from, target));
+        }
+        let network = body.flag()?;
+        let bounds = Bounds {
+            processes: body.optional()?,
+            memory: body.optional()?,
+            file_size: body.optional()?,
+            cpu: body.optional()?,
+            open_files: body.optional()?,
+        };
+        Ok(Self {
+            places,
+            covers,
+            links,
+            network,
+            bounds,
+        })
+    }
+}
+
+/// An absolute path of plain names: what is mounted must not depend on what `..` means there.
+fn path(body: &mut Reader<'_>) -> Result<Vec<u8>, Malformed> {
+    let path = body.text()?;
+    let refused = Err(Malformed("a path is not absolute and plain"));
+    match path.split_first() {
+        Some((b'/', [])) => Ok(path),
+        Some((b'/', rest))
+            if rest
+                .split(|byte| *byte == b'/')
+                .all(|name| !matches!(name, b"" | b"." | b"..")) =>
+        {
+            Ok(path)
+        }
+        _ => refused,
+    }
+}
+
+impl Bounds {
+    /// All of them, in the order of the wire.
+    #[must_use]
+    pub const fn all(&self) -> [Option<u64>; 5] {
+        [self.processes, self.memory, self.file_size, self.cpu, self.open_files]
+    }
+}
+
+impl Enforcement {
+    pub(super) fn write(&self, body: &mut Writer) {
+        words(&self.mechanisms, body);
+        words(&self.gaps, body);
+    }
+
+    pub(super) fn read(body: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            mechanisms: read_words(body)?,
+            gaps: read_words(body)?,
+        })
+    }
+}
+
+pub(super) fn words(words: &[String], body: &mut Writer) {
+    body.count(words.len());
+    for word in words {
+        body.bytes(word.as_bytes());
+    }
+}
+
+/// Words as the sets have them: they go into receipts as they are.
+pub(super) fn read_words(body: &mut Reader<'_>) -> Result<Vec<String>, Malformed> {
+    let plain = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b':');
+    let mut words = Vec::new();
+    for _ in 0..body.count()? {
+        let word = body.text()?;
+        if word.is_empty() || word.len() > 64 || !word.iter().all(plain) {
+            return Err(Malformed("a word is none"));
+        }
+        words.push(String::from_utf8(word).map_err(|_| Malformed("a word is none"))?);
+    }
+    Ok(words)
 }

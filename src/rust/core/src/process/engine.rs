@@ -7,6 +7,7 @@ use nix::errno::Errno;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::pipe::{pipe_with, PipeFlags};
 
+use super::confinement::Enforcement;
 use super::errno::same;
 use super::lost::{sweep, Swept};
 use super::output::{Capture, Kept};
@@ -68,6 +69,8 @@ pub struct Ran {
     pub output: Kept,
     /// The signals that were sent.
     pub signals: Vec<Sent>,
+    /// What was enforced on it. None for an unrestricted command, and where confining it failed.
+    pub enforcement: Option<Enforcement>,
     /// From the start to the end of the call.
     pub duration: Duration,
 }
@@ -98,6 +101,7 @@ pub fn run(
                 ending: Ending::NotStarted(Stage::Execute, Errno::E2BIG as i32),
                 output: Capture::new(0).finish(),
                 signals: Vec::new(),
+                enforcement: None,
                 duration: started.elapsed(),
             });
         }
@@ -121,6 +125,7 @@ pub fn run(
         capture: Capture::new(command.output_bytes),
         buffer: vec![0; 65_536],
         signals: Vec::new(),
+        enforcement: None,
         leader: None,
         cancelled: false,
         looked: started,
@@ -137,6 +142,7 @@ pub fn run(
         ending,
         output: call.capture.finish(),
         signals: call.signals,
+        enforcement: call.enforcement,
         duration: started.elapsed(),
     })
 }
@@ -165,6 +171,7 @@ struct Call<'a> {
     capture: Capture,
     buffer: Vec<u8>,
     signals: Vec<Sent>,
+    enforcement: Option<Enforcement>,
     leader: Option<Exit>,
     cancelled: bool,
     looked: Instant,
@@ -184,6 +191,7 @@ impl Call<'_> {
                 match self.supervisor.hear() {
                     Said::Event(Event::Started(_)) => {}
                     Said::Event(Event::Sent(signal, processes, at)) => self.signals.push((signal, processes, at)),
+                    Said::Event(Event::Confined(enforcement)) => self.enforcement = Some(enforcement),
                     Said::Event(Event::Left(exit)) => self.leader = Some(exit),
                     Said::Event(Event::Failed(stage, errno)) => return Ending::NotStarted(stage, errno),
                     Said::Event(Event::Ended(end)) => return Ending::Ended(end),

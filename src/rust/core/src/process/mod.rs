@@ -7,6 +7,7 @@ pub mod live;
 pub mod lost;
 pub mod mark;
 pub mod output;
+pub mod probe;
 pub mod protocol;
 pub mod socket;
 pub mod status;

@@ -7,15 +7,18 @@
 //!
 //! R's side sends one [`Order::Start`], with three descriptors beside its first byte (standard input,
 //! output, working directory), and may send [`Order::Cancel`] any number of times. The supervisor
-//! answers [`Event`]s and ends with [`Event::Ended`] or [`Event::Failed`]. The end of the stream is a
-//! message too: to the supervisor that R is gone, to R that the supervisor is.
+//! answers [`Event`]s and ends with [`Event::Ended`] or [`Event::Failed`]. A confined command has one
+//! [`Event::Confined`] before [`Event::Started`]. Or R's side sends one [`Order::Probe`], without
+//! descriptors: it is answered by [`Event::Confined`] or [`Event::Failed`], and nothing else. The end
+//! of the stream is a message too: to the supervisor that R is gone, to R that the supervisor is.
 
 use std::time::Duration;
 
+use super::confinement::{read_words, words, Confinement, Enforcement};
 use super::mark::Mark;
 
 /// The version of the protocol. The supervisor refuses an order of another one.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Longest body, in bytes. A command and its environment together can be no longer.
 pub const LONGEST: usize = 8 << 20;
@@ -29,7 +32,7 @@ pub const DESCRIPTORS: usize = 3;
 /// A frame that no honest peer sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed frame: {0}")]
-pub struct Malformed(&'static str);
+pub struct Malformed(pub(super) &'static str);
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +45,10 @@ pub struct Start {
     pub timeout: Option<Duration>,
     /// How long processes have between being asked to end and being killed.
     pub grace: Duration,
+    /// What the kernel is to enforce. None for an unrestricted command.
+    pub confinement: Option<Confinement>,
+    /// The mechanisms that must do so: those that a probe found. With less, nothing is started.
+    pub required: Vec<String>,
 }
 
 /// What R's side says.
@@ -51,6 +58,8 @@ pub enum Order {
     Start(Start, Mark),
     /// End it.
     Cancel,
+    /// Build this confinement, execute nothing in it, and tell what it is made of.
+    Probe(Confinement),
 }
 
 /// Where a command could not be started.
@@ -66,15 +75,36 @@ pub enum Stage {
     Setup,
     /// Executing the shell.
     Execute,
+    /// Making namespaces.
+    Namespace,
+    /// Building what the command sees of the file system.
+    Mount,
+    /// Landlock.
+    Landlock,
+    /// Refusing system calls.
+    Seccomp,
+    /// Giving up privileges.
+    Privileges,
+    /// Setting bounds.
+    Bounds,
+    /// The mechanisms are fewer than those required.
+    Required,
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 12] = [
         Self::Order,
         Self::Fork,
         Self::WorkingDirectory,
         Self::Setup,
         Self::Execute,
+        Self::Namespace,
+        Self::Mount,
+        Self::Landlock,
+        Self::Seccomp,
+        Self::Privileges,
+        Self::Bounds,
+        Self::Required,
     ];
 
     /// The word used in results and receipts.
@@ -86,6 +116,13 @@ impl Stage {
             Self::WorkingDirectory => "cwd",
             Self::Setup => "setup",
             Self::Execute => "exec",
+            Self::Namespace => "namespace",
+            Self::Mount => "mount",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::Privileges => "privileges",
+            Self::Bounds => "bounds",
+            Self::Required => "required",
         }
     }
 
@@ -154,6 +191,8 @@ pub enum Event {
     Left(Exit),
     /// Nothing is left, or nothing more can be done.
     Ended(End),
+    /// What is enforced on the command, before it is executed.
+    Confined(Enforcement),
 }
 
 /// A message that has a form on the wire.
@@ -236,11 +275,22 @@ impl Writer {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    fn signed(&mut self, value: i32) {
+    pub(super) fn long(&mut self, value: u64) {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    fn long(&mut self, value: u64) {
+    pub(super) fn flag(&mut self, value: bool) {
+        self.byte(u8::from(value));
+    }
+
+    pub(super) fn optional(&mut self, value: Option<u64>) {
+        self.flag(value.is_some());
+        if let Some(value) = value {
+            self.long(value);
+        }
+    }
+
+    fn signed(&mut self, value: i32) {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
@@ -249,12 +299,12 @@ impl Writer {
         self.long(u64::try_from(value.as_micros()).unwrap_or(u64::MAX));
     }
 
-    fn count(&mut self, count: usize) {
+    pub(super) fn count(&mut self, count: usize) {
         // A longer list makes the frame too long, so that the number is never read.
         self.number(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    fn bytes(&mut self, value: &[u8]) {
+    pub(super) fn bytes(&mut self, value: &[u8]) {
         self.count(value.len());
         self.0.extend_from_slice(value);
     }
@@ -299,19 +349,31 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn signed(&mut self) -> Result<i32, Malformed> {
-        self.array().map(i32::from_le_bytes)
+    pub(super) fn long(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
     }
 
-    fn long(&mut self) -> Result<u64, Malformed> {
-        self.array().map(u64::from_le_bytes)
+    pub(super) fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed("a flag is neither true nor false")),
+        }
+    }
+
+    pub(super) fn optional(&mut self) -> Result<Option<u64>, Malformed> {
+        self.flag()?.then(|| self.long()).transpose()
+    }
+
+    fn signed(&mut self) -> Result<i32, Malformed> {
+        self.array().map(i32::from_le_bytes)
     }
 
     fn time(&mut self) -> Result<Duration, Malformed> {
         self.long().map(Duration::from_micros)
     }
 
-    fn count(&mut self) -> Result<u32, Malformed> {
+    pub(super) fn count(&mut self) -> Result<u32, Malformed> {
         let count = self.number()?;
         if count > MOST_ITEMS {
             return Err(Malformed("it has too many items"));
@@ -320,7 +382,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes that go into a C string.
-    fn text(&mut self) -> Result<Vec<u8>, Malformed> {
+    pub(super) fn text(&mut self) -> Result<Vec<u8>, Malformed> {
         let length = self.number()? as usize;
         let text = self.take(length)?;
         if text.contains(&0) {
@@ -346,9 +408,19 @@ impl Message for Order {
                 // No limit is a time of nothing.
                 body.time(start.timeout.unwrap_or_default());
                 body.time(start.grace);
+                body.flag(start.confinement.is_some());
+                if let Some(confinement) = &start.confinement {
+                    confinement.write(body);
+                }
+                words(&start.required, body);
                 body.long(mark.number());
             }
             Self::Cancel => body.byte(2),
+            Self::Probe(confinement) => {
+                body.byte(3);
+                body.short(VERSION);
+                confinement.write(body);
+            }
         }
     }
 
@@ -367,10 +439,18 @@ impl Message for Order {
                     environment: body.list()?,
                     timeout: Some(body.time()?).filter(|timeout| !timeout.is_zero()),
                     grace: body.time()?,
+                    confinement: body.flag()?.then(|| Confinement::read(body)).transpose()?,
+                    required: read_words(body)?,
                 };
                 Ok(Self::Start(start, Mark::from_number(body.long()?)))
             }
             2 => Ok(Self::Cancel),
+            3 => {
+                if body.short()? != VERSION {
+                    return Err(Malformed("it is of another version"));
+                }
+                Ok(Self::Probe(Confinement::read(body)?))
+            }
             _ => Err(Malformed("its kind is unknown")),
         }
     }
@@ -438,6 +518,10 @@ impl Message for Event {
                 body.time(end.ran);
                 body.time(end.ending);
             }
+            Self::Confined(enforcement) => {
+                body.byte(6);
+                enforcement.write(body);
+            }
         }
     }
 
@@ -467,6 +551,7 @@ impl Message for Event {
                     ending: body.time()?,
                 }))
             }
+            6 => Ok(Self::Confined(Enforcement::read(body)?)),
             _ => Err(Malformed("its kind is unknown")),
         }
     }
@@ -474,7 +559,41 @@ impl Message for Event {
 
 #[cfg(test)]
 mod tests {
+    use super::super::confinement::{Bounds, Cover, Place};
     use super::*;
+
+    fn confinement() -> Confinement {
+        let place = Place {
+            path: b"/home/\xff".to_vec(),
+            device: u64::MAX,
+            inode: 2,
+            write: true,
+            mounts: false,
+        };
+        Confinement {
+            places: vec![
+                place.clone(),
+                Place {
+                    path: b"/".to_vec(),
+                    write: false,
+                    mounts: true,
+                    ..place
+                },
+            ],
+            covers: vec![Cover {
+                path: b"/home/\xff/.env".to_vec(),
+                read: false,
+                directory: true,
+            }],
+            links: vec![(b"/data".to_vec(), b"home".to_vec())],
+            network: true,
+            bounds: Bounds {
+                processes: Some(7),
+                cpu: Some(u64::MAX),
+                ..Bounds::default()
+            },
+        }
+    }
 
     fn start() -> Start {
         Start {
@@ -482,6 +601,8 @@ mod tests {
             environment: vec![b"A=1".to_vec(), b"B=".to_vec()],
             timeout: Some(Duration::from_millis(1500)),
             grace: Duration::ZERO,
+            confinement: None,
+            required: Vec::new(),
         }
     }
 
@@ -496,7 +617,17 @@ mod tests {
                 },
                 Mark::from_number(0),
             ),
+            Order::Start(
+                Start {
+                    confinement: Some(confinement()),
+                    required: vec!["landlock:7".to_owned(), "seccomp".to_owned()],
+                    ..start()
+                },
+                Mark::from_number(3),
+            ),
             Order::Cancel,
+            Order::Probe(confinement()),
+            Order::Probe(Confinement::default()),
         ]
     }
 
@@ -520,6 +651,12 @@ mod tests {
                 ..end.clone()
             }),
             Event::Ended(end),
+            Event::Failed(Stage::Required, 1),
+            Event::Confined(Enforcement {
+                mechanisms: vec!["landlock:7".to_owned()],
+                gaps: vec!["metadata".to_owned()],
+            }),
+            Event::Confined(Enforcement::default()),
         ]
     }
 
@@ -598,6 +735,7 @@ mod tests {
         refuse(&[]);
         refuse(&[0]);
         refuse(&[3]);
+        refuse(&[4]);
         let whole = frame(&Order::Start(start(), Mark::from_number(1))).unwrap();
         let mut other = whole[4..].to_vec();
         other[1] = 99;
@@ -606,5 +744,40 @@ mod tests {
         let at = nul.iter().position(|byte| *byte == b'b').unwrap();
         nul[at] = 0;
         refuse(&nul);
+    }
+
+    #[test]
+    fn paths_that_are_not_plain_and_words_that_are_none_are_refused() {
+        fn refused(order: &Order) {
+            let mut frames = Frames::default();
+            frames.push(&frame(order).unwrap());
+            assert!(frames.take::<Order>().is_err(), "{order:?}");
+        }
+        for path in ["", "home", "/home/", "//home", "/home/../etc", "/.", "/a//b"] {
+            let path = path.as_bytes().to_vec();
+            let mut asked = confinement();
+            asked.places[0].path.clone_from(&path);
+            refused(&Order::Probe(asked));
+            let mut asked = confinement();
+            asked.covers[0].path.clone_from(&path);
+            refused(&Order::Probe(asked));
+            let mut asked = confinement();
+            asked.links[0].0 = path;
+            refused(&Order::Probe(asked));
+        }
+        for word in ["", "Landlock", "a b", "\u{e9}", &"x".repeat(65)] {
+            let order = Start {
+                required: vec![word.to_owned()],
+                ..start()
+            };
+            refused(&Order::Start(order, Mark::from_number(1)));
+        }
+        // A flag is one of two bytes, so that a message has one form.
+        let mut body = frame(&Order::Probe(Confinement::default())).unwrap();
+        let network = body.len() - 6;
+        body[network] = 2;
+        let mut frames = Frames::default();
+        frames.push(&body);
+        assert!(frames.take::<Order>().is_err());
     }
 }

@@ -21,6 +21,7 @@ use rustix::net::{
 };
 use rustix::process::{waitid, WaitId, WaitIdOptions};
 
+use super::confinement::Confinement;
 use super::errno::same;
 use super::mark::Mark;
 use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
@@ -160,6 +161,20 @@ impl Supervisor {
     pub fn start(program: &Program, order: &Start, descriptors: &Descriptors<'_>) -> Result<Self, Errno> {
         let mark = Mark::new();
         let order = frame(&Order::Start(order.clone(), mark)).map_err(|_| Errno::E2BIG)?;
+        let sent = [descriptors.input, descriptors.output, descriptors.directory];
+        Self::begin(program, &order, mark, &sent)
+    }
+
+    /// Starts a supervisor that builds a confinement and executes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn probe(program: &Program, confinement: &Confinement) -> Result<Self, Errno> {
+        let order = frame(&Order::Probe(confinement.clone())).map_err(|_| Errno::E2BIG)?;
+        Self::begin(program, &order, Mark::new(), &[])
+    }
+
+    fn begin(program: &Program, order: &[u8], mark: Mark, descriptors: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(same)?;
         let pid = spawn(program, theirs.as_fd())?;
@@ -172,16 +187,17 @@ impl Supervisor {
             reaped: false,
         };
         // Dropping it hangs up, and the supervisor ends without having started anything.
-        supervisor.order(&order, descriptors)?;
+        supervisor.order(order, descriptors)?;
         rustix::io::ioctl_fionbio(&supervisor.socket, true).map_err(same)?;
         Ok(supervisor)
     }
 
-    fn order(&mut self, order: &[u8], descriptors: &Descriptors<'_>) -> Result<(), Errno> {
-        let sent = [descriptors.input, descriptors.output, descriptors.directory];
+    fn order(&mut self, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
-        beside.push(SendAncillaryMessage::ScmRights(&sent));
+        if !descriptors.is_empty() {
+            beside.push(SendAncillaryMessage::ScmRights(descriptors));
+        }
         let rest = loop {
             match sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, quietly()) {
                 Ok(sent) => break &order[sent..],
@@ -251,6 +267,11 @@ impl Supervisor {
     fn ask(&self, look: WaitIdOptions) -> rustix::io::Result<Option<rustix::process::WaitIdStatus>> {
         let pid = rustix::process::Pid::from_raw(self.pid.as_raw()).ok_or(rustix::io::Errno::SRCH)?;
         waitid(WaitId::Pid(pid), look)
+    }
+
+    /// Tells it that nobody listens any more, so that it ends.
+    pub fn hang_up(&self) {
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
     }
 
     /// Waits for its end and takes its status, so that no zombie stays.

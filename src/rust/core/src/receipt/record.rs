@@ -77,6 +77,8 @@ pub struct CommandRecord {
     pub survivors: Vec<u32>,
     /// The signals that were sent to end it.
     pub signals: Vec<SentSignal>,
+    /// Names that a pattern covers and that the command made, replaced or removed.
+    pub carve_outs: Vec<CarveOut>,
     /// How much output there was.
     pub output: Output,
     /// How long it was allowed to run, seconds.
@@ -87,6 +89,24 @@ pub struct CommandRecord {
     pub ran_us: u64,
     /// From there until nothing of it was left, microseconds; none when that is not known.
     pub ending_us: Option<u64>,
+}
+
+/// A name that a pattern covers and that a command made, replaced or removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CarveOut {
+    /// The index of the root in the capability's order.
+    pub root: usize,
+    /// The path below the root, escaped.
+    pub path: String,
+    /// The pattern.
+    pub pattern: String,
+    /// `deny` or `protect`.
+    pub effect: &'static str,
+    /// `kept` in the quarantine, `removed`, `left` where it could not be moved, or `gone` when the command
+    /// removed it.
+    pub fate: &'static str,
+    /// Its name in the quarantine.
+    pub kept_as: Option<String>,
 }
 
 /// Signals that were sent to end a command.

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::confined::{Confined, LATER_NAMES};
 use crate::capability::Capability;
 use crate::effect::{Context, Extent};
 use crate::outcome::{Code, Refusal};
@@ -111,9 +112,6 @@ pub fn run(
     let (Some(program), Some(private)) = (capability.program(), capability.private()) else {
         return Err(Code::ProcessNone.into());
     };
-    if capability.process() == Process::Confined {
-        return Err(Code::NotAvailable.into());
-    }
     program.check().map_err(|error| {
         let refusal = Refusal::new(Code::SpawnFailed).with("stage", "supervisor");
         refusal.say(format!(
@@ -132,6 +130,11 @@ pub fn run(
     } else {
         (None, None)
     };
+    let confined = match capability.process() {
+        Process::Confined => Some(Confined::plan(capability, context.cancel)?),
+        _ => None,
+    };
+    let (confinement, required) = confined.as_ref().map(Confined::order).unzip();
     let limits = capability.limits();
     let for_model = ask.for_model;
     let timeout = ask.timeout.unwrap_or(f64::INFINITY).min(limits.timeout);
@@ -141,6 +144,8 @@ pub fn run(
             environment: capability.environment().for_command(private),
             timeout: Some(Duration::from_secs_f64(timeout)),
             grace: Duration::from_secs_f64(limits.grace),
+            confinement,
+            required: required.unwrap_or_default(),
         },
         input: ask.stdin.as_deref(),
         directory: capability.cwd().opened.handle.as_fd(),
@@ -159,17 +164,28 @@ pub fn run(
         Ending::Ended(end) => (ended(end), end.leader, Some(end.clone())),
     };
     if matches!(&ran.ending, Ending::SupervisorLost(lost) if !lost.swept.searched) {
-        context.report.gaps.push("survivors_unknown");
+        context.report.gaps.push("survivors_unknown".to_owned());
     }
     let text = Text::of(&ran.output);
-    let record = record(&ran, ended, exit, end.as_ref(), &text, (timeout, limits.grace));
+    let mut record = record(&ran, ended, exit, end.as_ref(), &text, (timeout, limits.grace));
+    if let Some(confined) = confined {
+        let (carve_outs, gap) = confined.sweep();
+        record.carve_outs = carve_outs;
+        let enforcement = ran.enforcement.clone().unwrap_or_default();
+        context.report.kernel = enforcement.mechanisms;
+        context.report.gaps.extend(enforcement.gaps);
+        context.report.gaps.push(LATER_NAMES.to_owned());
+        context.report.gaps.extend(gap.map(str::to_owned));
+    } else {
+        let gaps = UNRESTRICTED_GAPS.iter().map(|gap| (*gap).to_owned());
+        context.report.gaps.extend(gaps);
+    }
     context.report.extent = if ended.code().is_none() {
         Extent::Done
     } else {
         Extent::Partial
     };
     context.report.bytes = Some(ran.output.total);
-    context.report.gaps.extend_from_slice(UNRESTRICTED_GAPS);
     context.report.command = Some(record.clone());
     Ok(Command {
         ended,
@@ -202,6 +218,9 @@ fn not_started(stage: &'static str, errno: i32, shell: &str) -> Refusal {
                 .to_owned()
         }
         ("exec", _) => format!("The shell {} cannot be run: {error}.", crate::escape::display(shell.as_bytes())),
+        ("namespace" | "mount" | "landlock" | "seccomp" | "privileges" | "bounds" | "required", _) => {
+            format!("The command could not be confined ({stage}): {error}.")
+        }
         ("cwd", _) => format!("The working directory cannot be entered: {error}."),
         _ => format!("The command could not be started ({stage}): {error}."),
     };
@@ -244,6 +263,7 @@ fn record(
                 after_us: microseconds(*at),
             })
             .collect(),
+        carve_outs: Vec::new(),
         output: Output {
             bytes: ran.output.total,
             kept: ran.output.total - ran.output.dropped,

@@ -1,6 +1,7 @@
 //! Verbs: a request is admitted, takes effect through the admitted handle, and leaves one receipt.
 
 pub mod command;
+pub mod confined;
 mod job;
 mod request;
 mod work;

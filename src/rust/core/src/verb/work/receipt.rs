@@ -60,8 +60,12 @@ impl Work<'_> {
             Vec::new()
         };
         let unrestricted = self.command && self.capability.process() == Process::Unrestricted;
-        let mechanism = if unrestricted { "none" } else { "admission" };
-        let mut gaps: Vec<String> = report.gaps.iter().map(|gap| (*gap).to_owned()).collect();
+        let mechanism = match self.capability.process() {
+            Process::Unrestricted if self.command => "none",
+            Process::Confined if self.command => "os",
+            _ => "admission",
+        };
+        let mut gaps = report.gaps;
         if unrestricted && gaps.is_empty() {
             gaps = UNRESTRICTED_GAPS.iter().map(|gap| (*gap).to_owned()).collect();
         }
@@ -95,7 +99,7 @@ impl Work<'_> {
             enforced_by: EnforcedBy {
                 mechanism,
                 resolver: self.resolver,
-                kernel: Vec::new(),
+                kernel: report.kernel,
                 gaps,
                 statement: self.command.then(|| command::statement(&self.capability)).flatten(),
             },

@@ -1,0 +1,77 @@
+//! Whether this host can enforce a confinement, and with what: found out by building it.
+
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+
+use super::confinement::{Confinement, Enforcement};
+use super::protocol::{Event, Stage};
+use super::supervisor::{Program, Said, Supervisor};
+
+/// How long it may take: a directory may lie on a file system that does not answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why a confinement cannot be enforced here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unenforceable {
+    /// In words, for a person.
+    pub reason: String,
+    /// What could not be built; none when the supervisor could not be asked.
+    pub stage: Option<Stage>,
+    /// The error number of the system.
+    pub errno: i32,
+}
+
+/// Builds a confinement in a child that executes nothing, and tells what it is made of.
+///
+/// # Errors
+/// [`Unenforceable`]: what failed of the weakest set of mechanisms that would do.
+pub fn probe(program: &Program, confinement: &Confinement) -> Result<Enforcement, Unenforceable> {
+    let unasked = |reason: &str, errno: Errno| Unenforceable {
+        reason: format!("the supervisor {reason} ({})", errno.desc()),
+        stage: None,
+        errno: errno as i32,
+    };
+    let mut supervisor =
+        Supervisor::probe(program, confinement).map_err(|errno| unasked("cannot be started", errno))?;
+    let begun = Instant::now();
+    let answer = loop {
+        match supervisor.hear() {
+            Said::Event(Event::Confined(enforcement)) => break Ok(enforcement),
+            Said::Event(Event::Failed(stage, errno)) => break Err(unenforceable(stage, errno)),
+            Said::Event(_) => {}
+            Said::Gone => break Err(unasked("ended without an answer", Errno::EPIPE)),
+            Said::Nothing => {
+                let Some(rest) = PATIENCE.checked_sub(begun.elapsed()) else {
+                    break Err(unasked("does not answer", Errno::ETIMEDOUT));
+                };
+                let mut descriptors = [PollFd::new(&supervisor, PollFlags::IN)];
+                if let Ok(rest) = Timespec::try_from(rest) {
+                    let _ = poll(&mut descriptors, Some(&rest));
+                }
+            }
+        }
+    };
+    supervisor.hang_up();
+    supervisor.reap();
+    answer
+}
+
+fn unenforceable(stage: Stage, errno: i32) -> Unenforceable {
+    let what = match stage {
+        Stage::Namespace => "namespaces cannot be made, and nothing else would enforce all of it",
+        Stage::Mount => "its directories cannot be shown alone",
+        Stage::Landlock => "neither namespaces nor a recent Landlock can be had",
+        Stage::Seccomp => "system calls cannot be refused",
+        Stage::Privileges => "privileges cannot be given up",
+        Stage::Bounds => "a bound cannot be enforced",
+        _ => "the supervisor could not build it",
+    };
+    Unenforceable {
+        reason: format!("{what} ({})", Errno::from_raw(errno).desc()),
+        stage: Some(stage),
+        errno,
+    }
+}

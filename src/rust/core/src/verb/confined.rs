@@ -1,0 +1,102 @@
+//! A command that the kernel confines: what is closed before it, and what it left under closed names.
+
+use crate::capability::Capability;
+use crate::confine::quarantine::{self, Fate, Swept};
+use crate::confine::scan::Scope;
+use crate::confine::{self, grants, Plan};
+use crate::effect::Cancel;
+use crate::outcome::{Code, Refusal};
+use crate::process::confinement::{Confinement, Enforcement, MOUNT_NAMESPACE};
+use crate::receipt::record::CarveOut;
+
+/// A name under which the command could make what a pattern covers: it is looked for afterwards.
+pub const LATER_NAMES: &str = "later_names";
+
+/// The confinement of one command.
+pub struct Confined<'a> {
+    capability: &'a Capability,
+    enforcement: &'a Enforcement,
+    plan: Plan,
+}
+
+impl<'a> Confined<'a> {
+    /// Looks through the roots and plans what is closed.
+    ///
+    /// # Errors
+    /// Those of [`confine::plan`] and [`grants::grants`].
+    pub fn plan(capability: &'a Capability, cancel: &Cancel) -> Result<Self, Refusal> {
+        let enforcement = capability.enforcement().ok_or(Code::SystemError)?;
+        let mut plan = confine::plan(capability, Scope::BEFORE, cancel)?;
+        if !enforcement.has(MOUNT_NAMESPACE) {
+            let grants = grants::grants(capability, &plan, cancel)?;
+            plan.confinement.places = grants.places();
+            plan.confinement.covers.clear();
+        }
+        Ok(Self {
+            capability,
+            enforcement,
+            plan,
+        })
+    }
+
+    /// What the kernel is to enforce, and by which mechanisms at least.
+    #[must_use]
+    pub fn order(&self) -> (Confinement, Vec<String>) {
+        (self.plan.confinement.clone(), self.enforcement.mechanisms.clone())
+    }
+
+    /// Looks again, when nothing of the command is left, and moves what is new under a closed name away.
+    #[must_use]
+    pub fn sweep(&self) -> (Vec<CarveOut>, Option<&'static str>) {
+        let nothing_swept = |why| (Vec::new(), Some(why));
+        let Some(place) = self.capability.private().and_then(|private| private.quarantine().ok()) else {
+            return nothing_swept("carve_outs_not_looked_for");
+        };
+        // Not to be cancelled: a file that git would run must not stay because somebody was in a hurry.
+        let swept = quarantine::sweep(
+            self.capability,
+            &self.plan.sites,
+            &self.plan.before,
+            &place,
+            Scope::AFTER,
+            &Cancel::default(),
+        );
+        match swept {
+            Err(_) => nothing_swept("carve_outs_not_looked_for"),
+            Ok(swept) => {
+                let gap = if swept.stopped.is_some() {
+                    Some("carve_outs_not_looked_for")
+                } else if swept.is_clean() {
+                    None
+                } else {
+                    Some("carve_out_left")
+                };
+                (records(swept), gap)
+            }
+        }
+    }
+}
+
+fn records(swept: Swept) -> Vec<CarveOut> {
+    let created = swept.created.into_iter().map(|made| CarveOut {
+        fate: match made.fate {
+            Fate::Kept(_) => "kept",
+            Fate::Removed => "removed",
+            Fate::Left(_) => "left",
+        },
+        kept_as: made.kept_as().map(str::to_owned),
+        root: made.root,
+        path: made.path,
+        pattern: made.pattern,
+        effect: made.effect,
+    });
+    let removed = swept.removed.into_iter().map(|gone| CarveOut {
+        root: gone.root,
+        path: gone.path,
+        pattern: gone.pattern,
+        effect: gone.effect,
+        fate: "gone",
+        kept_as: None,
+    });
+    created.chain(removed).collect()
+}

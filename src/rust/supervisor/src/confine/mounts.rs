@@ -1,0 +1,525 @@
+//! What a confined command sees of the file system: a new root, with nothing in it that was not put
+//! there.
+
+#![allow(unsafe_code)]
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use rhocap_core::confine::system;
+use rhocap_core::process::confinement::{Confinement, Place};
+use rhocap_core::process::protocol::Stage;
+use rustix::fs::{
+    fstat, mkdirat, openat, openat2, readlinkat, symlinkat, unlinkat, AtFlags, FileType, Mode, OFlags, ResolveFlags,
+    CWD,
+};
+use rustix::mount::{
+    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount, FsMountFlags,
+    FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+};
+
+use super::layout::{layers, Layer};
+use super::{errno, Failed};
+
+/// Builds the new root and makes it this process's; whether there is a /proc in it.
+///
+/// # Errors
+/// [`Stage::Namespace`] where mounts cannot be made at all, [`Stage::Mount`] where these cannot.
+pub fn build(confinement: &Confinement) -> Result<bool, Failed> {
+    // Modes are as they are said here; the command's own mask stays.
+    let mask = rustix::process::umask(Mode::empty());
+    let lacking = |errno| (Stage::Namespace, errno);
+    let built = Root::new(confinement).map_err(lacking).and_then(|mut root| {
+        root.fill(confinement).map_err(|errno| (Stage::Mount, errno))?;
+        root.enter().map_err(lacking)
+    });
+    rustix::process::umask(mask);
+    built
+}
+
+/// What may not be done through a mount. None may be executed as another user.
+#[derive(Clone, Copy)]
+struct Limits {
+    read_only: bool,
+    devices: bool,
+    execute: bool,
+}
+
+const READ: Limits = Limits {
+    read_only: true,
+    devices: false,
+    execute: true,
+};
+
+struct Root {
+    /// The host's root.
+    host: OwnedFd,
+    /// The new one: a file system in memory, read-only in the end.
+    new: OwnedFd,
+    /// Its device.
+    device: u64,
+    /// The host's mount points.
+    mounted: Vec<Vec<u8>>,
+    proc: bool,
+}
+
+impl Root {
+    fn new(confinement: &Confinement) -> Result<Self, Errno> {
+        let host = openat(
+            CWD,
+            c"/",
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(errno)?;
+        let mounted = if confinement.places.iter().all(|place| place.mounts) {
+            Vec::new()
+        } else {
+            mount_points()?
+        };
+        // Nothing that is mounted from now on reaches the host, or comes from there.
+        mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(errno)?;
+        let new = in_memory(c"0755")?;
+        let device = fstat(&new).map_err(errno)?.st_dev;
+        attach(new.as_fd(), host.as_fd())?;
+        // Linux 5.12 and later: what cannot be limited is not shown.
+        limit(
+            new.as_fd(),
+            Limits {
+                read_only: false,
+                ..READ
+            },
+        )?;
+        Ok(Self {
+            host,
+            new,
+            device,
+            mounted,
+            proc: false,
+        })
+    }
+
+    fn fill(&mut self, confinement: &Confinement) -> Result<(), Errno> {
+        self.system(confinement.network)?;
+        self.devices()?;
+        self.proc = self.proc()?;
+        let closed = Closed::new(&self.new)?;
+        for (path, layer) in layers(confinement, &self.mounted) {
+            match layer {
+                Layer::Place(place) => self.place(&path, place)?,
+                Layer::Pin => self.again(&path, None)?,
+                Layer::Cover(cover) if cover.read => self.again(&path, Some(READ))?,
+                Layer::Cover(_) => self.cover(&path, &closed.file, &closed.directory)?,
+                Layer::Hidden => self.cover(&path, &closed.file, &closed.hidden)?,
+            }
+        }
+        Closed::unname(&self.new)?;
+        for (path, target) in &confinement.links {
+            self.link(path, target)?;
+        }
+        Ok(())
+    }
+
+    /// The system's files, read-only.
+    fn system(&self, network: bool) -> Result<(), Errno> {
+        let network: &[&str] = if network { &system::NETWORK } else { &[] };
+        for path in system::PROGRAMS {
+            let path = &path.as_bytes()[1..];
+            let Some(found) = self.on_host(path, ResolveFlags::NO_SYMLINKS)? else {
+                // `/bin` is a link to `usr/bin` on most systems, and stays one.
+                if let Ok(target) = readlinkat(&self.host, path, Vec::new()) {
+                    symlinkat(target.as_c_str(), &self.new, path).map_err(errno)?;
+                }
+                continue;
+            };
+            self.bind(found.as_fd(), path, READ)?;
+        }
+        for path in system::CONFIGURATION.iter().chain(network) {
+            let path = &path.as_bytes()[1..];
+            let found = match self.on_host(path, ResolveFlags::NO_SYMLINKS)? {
+                Some(found) => found,
+                None => match self.linked(path)? {
+                    Some(found) => found,
+                    None => continue,
+                },
+            };
+            let limits = Limits { execute: false, ..READ };
+            self.bind(found.as_fd(), path, limits)?;
+        }
+        Ok(())
+    }
+
+    /// A file of /etc that is a link. One into /usr stays a link: its name tells the time zone, say.
+    /// Of another the file itself stands at its place, because where it leads (/run) is not there.
+    fn linked(&self, path: &[u8]) -> Result<Option<OwnedFd>, Errno> {
+        let Ok(target) = readlinkat(&self.host, path, Vec::new()) else {
+            return Ok(None);
+        };
+        if target.to_bytes().starts_with(b"/usr/") || target.to_bytes().starts_with(b"../usr/") {
+            let (parent, name) = self.parent(path)?;
+            symlinkat(target.as_c_str(), parent, name).map_err(errno)?;
+            return Ok(None);
+        }
+        self.on_host(path, ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)
+    }
+
+    /// The few devices that hold nothing.
+    fn devices(&self) -> Result<(), Errno> {
+        for name in system::DEVICES {
+            let path = format!("dev/{name}");
+            let Some(found) = self.on_host(path.as_bytes(), ResolveFlags::NO_SYMLINKS)? else {
+                continue;
+            };
+            // Another thing under this name would be another thing in the command's hands.
+            const MEMORY: u32 = 1;
+            let stat = fstat(&found).map_err(errno)?;
+            let device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+            if device && rustix::fs::major(stat.st_rdev) == MEMORY {
+                let limits = Limits {
+                    read_only: true,
+                    devices: true,
+                    execute: false,
+                };
+                self.bind(found.as_fd(), path.as_bytes(), limits)?;
+            }
+        }
+        let devices = self.directory(b"dev")?;
+        for (name, target) in [
+            (c"fd", c"/proc/self/fd"),
+            (c"stdin", c"/proc/self/fd/0"),
+            (c"stdout", c"/proc/self/fd/1"),
+            (c"stderr", c"/proc/self/fd/2"),
+        ] {
+            symlinkat(target, &devices, name).map_err(errno)?;
+        }
+        Ok(())
+    }
+
+    /// A /proc of the new processes alone. Read-only: what root writes to /proc/sys is the host's.
+    fn proc(&self) -> Result<bool, Errno> {
+        let target = self.directory(b"proc")?;
+        let mounted = (|| {
+            let context = fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+            fsconfig_create(&context)?;
+            let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
+                | MountAttrFlags::MOUNT_ATTR_NOSUID
+                | MountAttrFlags::MOUNT_ATTR_NODEV
+                | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+            fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
+        })();
+        match mounted {
+            Ok(tree) => attach(tree.as_fd(), target.as_fd()).map(|()| true),
+            // Where the host's own is partly hidden (in containers), no fresh one may be had.
+            Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => Ok(false),
+            Err(failed) => Err(errno(failed)),
+        }
+    }
+
+    /// A directory of the host, if it is the one that was admitted.
+    fn place(&self, path: &[u8], place: &Place) -> Result<(), Errno> {
+        // The processes that the host's /proc shows are not the command's, nor is its root.
+        if path.is_empty() || path == b"proc" || path.starts_with(b"proc/") {
+            return Err(Errno::EINVAL);
+        }
+        let found = self.on_host(path, ResolveFlags::NO_SYMLINKS)?.ok_or(Errno::ENOENT)?;
+        let stat = fstat(&found).map_err(errno)?;
+        if (stat.st_dev, stat.st_ino) != (place.device, place.inode) {
+            return Err(Errno::ESTALE);
+        }
+        let limits = Limits {
+            read_only: !place.write,
+            ..READ
+        };
+        self.bind(found.as_fd(), path, limits)
+    }
+
+    /// Something of the new root on itself: it cannot be renamed or removed then.
+    fn again(&self, path: &[u8], limits: Option<Limits>) -> Result<(), Errno> {
+        let Some(found) = self.in_new(path)? else { return Ok(()) };
+        let tree = copy(found.as_fd())?;
+        if let Some(limits) = limits {
+            limit(tree.as_fd(), limits)?;
+        }
+        attach(tree.as_fd(), found.as_fd())
+    }
+
+    /// An empty thing over something.
+    fn cover(&self, path: &[u8], file: &OwnedFd, directory: &OwnedFd) -> Result<(), Errno> {
+        let Some(found) = self.in_new(path)? else { return Ok(()) };
+        let kind = FileType::from_raw_mode(fstat(&found).map_err(errno)?.st_mode);
+        let tree = copy(if kind == FileType::Directory {
+            directory.as_fd()
+        } else {
+            file.as_fd()
+        })?;
+        let limits = Limits { execute: false, ..READ };
+        limit(tree.as_fd(), limits)?;
+        attach(tree.as_fd(), found.as_fd())
+    }
+
+    /// Another spelling of a place.
+    fn link(&self, path: &[u8], target: &[u8]) -> Result<(), Errno> {
+        let path = &path[1..];
+        // Within a place the host's own link is there already; nothing is ever made on the host.
+        match self.parent(path) {
+            Ok((parent, name)) if fstat(&parent).map_err(errno)?.st_dev == self.device => {
+                match symlinkat(target, parent, name) {
+                    Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+                    Err(failed) => Err(errno(failed)),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Something of the host; nothing where it does not exist, or is a link and those were refused.
+    fn on_host(&self, path: &[u8], resolve: ResolveFlags) -> Result<Option<OwnedFd>, Errno> {
+        match openat2(
+            &self.host,
+            path,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            resolve | ResolveFlags::NO_MAGICLINKS,
+        ) {
+            Ok(found) => Ok(Some(found)),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => Ok(None),
+            Err(failed) => Err(errno(failed)),
+        }
+    }
+
+    /// Something of the new root; nothing where it does not exist (any more). A link in its place is an
+    /// error: it could not be covered.
+    fn in_new(&self, path: &[u8]) -> Result<Option<OwnedFd>, Errno> {
+        match openat2(
+            &self.new,
+            path,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH,
+        ) {
+            Ok(found) => Ok(Some(found)),
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(None),
+            Err(failed) => Err(errno(failed)),
+        }
+    }
+
+    /// Mounts something of the host in the new root.
+    fn bind(&self, found: BorrowedFd<'_>, path: &[u8], limits: Limits) -> Result<(), Errno> {
+        let kind = FileType::from_raw_mode(fstat(found).map_err(errno)?.st_mode);
+        let tree = copy(found)?;
+        limit(tree.as_fd(), limits)?;
+        let target = if kind == FileType::Directory {
+            self.directory(path)?
+        } else {
+            self.file(path)?
+        };
+        attach(tree.as_fd(), target.as_fd())
+    }
+
+    /// A directory in the new root, made where it does not exist and the root is still ours.
+    fn directory(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let mut at = self.new.try_clone().map_err(|_| Errno::EMFILE)?;
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            at = match openat(&at, name, flags, Mode::empty()) {
+                Err(rustix::io::Errno::NOENT) => {
+                    self.ours(&at)?;
+                    mkdirat(&at, name, Mode::from_raw_mode(0o755)).map_err(errno)?;
+                    openat(&at, name, flags, Mode::empty()).map_err(errno)?
+                }
+                found => found.map_err(errno)?,
+            };
+        }
+        Ok(at)
+    }
+
+    /// A file in the new root, as [`Self::directory`].
+    fn file(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let (parent, name) = self.parent(path)?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&parent, name, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NOENT) => {
+                self.ours(&parent)?;
+                empty_file(&parent, name, 0o444)?;
+                openat(&parent, name, flags, Mode::empty()).map_err(errno)
+            }
+            found => found.map_err(errno),
+        }
+    }
+
+    fn parent<'a>(&self, path: &'a [u8]) -> Result<(OwnedFd, &'a [u8]), Errno> {
+        let at = path.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+        Ok((self.directory(parent)?, name))
+    }
+
+    /// Nothing is ever made in what was mounted.
+    fn ours(&self, directory: &OwnedFd) -> Result<(), Errno> {
+        let ours = fstat(directory).map_err(errno)?.st_dev == self.device;
+        ours.then_some(()).ok_or(Errno::ENOENT)
+    }
+
+    /// Makes the new root this process's, and lets the host's go.
+    fn enter(self) -> Result<bool, Errno> {
+        let here = self.new.as_fd();
+        rustix::process::fchdir(here).map_err(errno)?;
+        // With the same directory for both, the old root comes to lie over the new one
+        // (`man 2 pivot_root`), and is taken off.
+        rustix::process::pivot_root(c".", c".").map_err(errno)?;
+        unmount(c".", UnmountFlags::DETACH).map_err(errno)?;
+        rustix::process::chdir(c"/").map_err(errno)?;
+        let root = openat(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(errno)?;
+        if fstat(&root).map_err(errno)?.st_dev != self.device {
+            return Err(Errno::ESTALE);
+        }
+        set(root.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
+        Ok(self.proc)
+    }
+}
+
+/// What covers are made of: entries of the new root that lose their names when all is covered.
+struct Closed {
+    /// A file that nobody may open.
+    file: OwnedFd,
+    /// A directory that nobody may open.
+    directory: OwnedFd,
+    /// An empty directory.
+    hidden: OwnedFd,
+}
+
+impl Closed {
+    const NAMES: [&'static str; 3] = [".closed-file", ".closed-directory", ".hidden"];
+
+    fn new(root: &OwnedFd) -> Result<Self, Errno> {
+        let [file, directory, hidden] = Self::NAMES;
+        empty_file(root, file.as_bytes(), 0)?;
+        mkdirat(root, directory, Mode::empty()).map_err(errno)?;
+        mkdirat(root, hidden, Mode::from_raw_mode(0o555)).map_err(errno)?;
+        let open = |name| openat(root, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(errno);
+        Ok(Self {
+            file: open(file)?,
+            directory: open(directory)?,
+            hidden: open(hidden)?,
+        })
+    }
+
+    fn unname(root: &OwnedFd) -> Result<(), Errno> {
+        let [file, directories @ ..] = Self::NAMES;
+        unlinkat(root, file, AtFlags::empty()).map_err(errno)?;
+        for name in directories {
+            unlinkat(root, name, AtFlags::REMOVEDIR).map_err(errno)?;
+        }
+        Ok(())
+    }
+}
+
+fn empty_file(parent: &OwnedFd, name: &[u8], mode: u32) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    openat(parent, name, flags, Mode::from_raw_mode(mode))
+        .map(drop)
+        .map_err(errno)
+}
+
+/// A new file system in memory, mounted nowhere yet.
+fn in_memory(mode: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
+    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(errno)?;
+    fsconfig_set_string(&context, c"mode", mode).map_err(errno)?;
+    fsconfig_create(&context).map_err(errno)?;
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags).map_err(errno)
+}
+
+/// A copy of the mounts at and below something. All of them: in a user namespace the kernel does not
+/// let show what a mount hides.
+fn copy(found: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(found, c"", flags).map_err(errno)
+}
+
+fn attach(tree: BorrowedFd<'_>, target: BorrowedFd<'_>) -> Result<(), Errno> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, c"", target, c"", flags).map_err(errno)
+}
+
+fn limit(tree: BorrowedFd<'_>, limits: Limits) -> Result<(), Errno> {
+    let mut attributes = libc::MOUNT_ATTR_NOSUID;
+    for (set, attribute) in [
+        (limits.read_only, libc::MOUNT_ATTR_RDONLY),
+        (!limits.devices, libc::MOUNT_ATTR_NODEV),
+        (!limits.execute, libc::MOUNT_ATTR_NOEXEC),
+    ] {
+        if set {
+            attributes |= attribute;
+        }
+    }
+    set(tree, attributes, true)
+}
+
+/// Adds attributes to a mount, or to all of a tree.
+fn set(tree: BorrowedFd<'_>, attributes: u64, all: bool) -> Result<(), Errno> {
+    let mut flags = libc::AT_EMPTY_PATH;
+    if all {
+        flags |= libc::AT_RECURSIVE;
+    }
+    let attributes = libc::mount_attr {
+        attr_set: attributes,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    // SAFETY: an empty path, and a structure of the size that is said.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            std::mem::size_of::<libc::mount_attr>(),
+        )
+    };
+    Errno::result(done).map(drop)
+}
+
+/// Where file systems are mounted (`man 5 proc_pid_mountinfo`).
+pub fn mount_points() -> Result<Vec<Vec<u8>>, Errno> {
+    let table = std::fs::read("/proc/self/mountinfo")
+        .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
+    let points = table
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    Ok(points.map(unescape).collect())
+}
+
+/// Spaces and the like stand there as a backslash and three octal digits.
+fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        match (first, after) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
+                plain.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+                rest = after;
+            }
+            _ => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_mount_points_are_unescaped() {
+        assert_eq!(unescape(b"/a\\040b\\134c\\"), b"/a b\\c\\");
+        assert!(mount_points().unwrap().contains(&b"/proc".to_vec()));
+    }
+}

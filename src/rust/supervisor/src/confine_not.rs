@@ -1,0 +1,41 @@
+//! Where the kernel enforces nothing for us.
+
+use std::convert::Infallible;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::errno::Errno;
+use nix::unistd::Pid;
+use rhocap_core::process::confinement::{Confinement, Enforcement};
+use rhocap_core::process::protocol::{Exit, Stage};
+
+use crate::leader::Command;
+
+/// What is never there.
+pub struct Confined {
+    pub leader: Pid,
+    pub init: Option<Init>,
+    pub enforcement: Enforcement,
+}
+
+/// What is never there.
+pub struct Init {
+    pub pid: Pid,
+    never: Infallible,
+}
+
+impl Init {
+    pub fn hear(&self) -> Option<Exit> {
+        match self.never {}
+    }
+}
+
+impl AsFd for Init {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self.never {}
+    }
+}
+
+/// Refuses.
+pub fn start(_: &Confinement, _: &[String], _: Option<&Command>) -> Result<Confined, (Stage, Errno)> {
+    Err((Stage::Namespace, Errno::ENOSYS))
+}
