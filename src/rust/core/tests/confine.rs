@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, Reserved};
+use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
 use rhocap_core::confine::quarantine::{self, Fate, Swept};
-use rhocap_core::confine::scan::{scan, Scope, Stop};
+use rhocap_core::confine::scan::scan;
 use rhocap_core::confine::{self, Plan};
 use rhocap_core::effect::Cancel;
 use rhocap_core::environment::EnvironmentSpec;

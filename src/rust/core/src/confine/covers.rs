@@ -9,8 +9,8 @@ use crate::path;
 use crate::process::confinement::Cover;
 use crate::root::Root;
 
+use super::found::{Found, Hit, Why};
 use super::places::{absolute, Site};
-use super::scan::{Found, Hit, Why};
 
 /// Most covers of one command: each is a mount or more.
 pub const MOST: usize = 10_000;

@@ -7,6 +7,7 @@
 //! tells what may be granted one by one instead.
 
 pub mod covers;
+pub mod found;
 pub mod grants;
 mod links;
 mod mountinfo;
@@ -24,8 +25,8 @@ use crate::policy::Network;
 use crate::process::confinement::{Bounds, Confinement, Cover, Enforcement, MOUNT_NAMESPACE};
 use crate::process::probe;
 
+use self::found::{Found, Scope};
 use self::places::Site;
-use self::scan::{Found, Scope};
 
 /// What is to be enforced on one command, and what was there before it.
 #[derive(Debug)]

@@ -20,8 +20,9 @@ use crate::open::{DIRECTORY, FILE};
 use crate::outcome::Refusal;
 use crate::remove_all::remove_all;
 
+use super::found::{Found, Hit, Scope, Stop, Why};
 use super::places::Site;
-use super::scan::{scan, split, Found, Hit, Scope, Why};
+use super::scan::{scan, split};
 use super::spot;
 
 /// Largest file that is copied to a quarantine on another file system.
@@ -90,7 +91,7 @@ pub struct Swept {
     pub created: Vec<CarveOutCreated>,
     /// Names that it removed.
     pub removed: Vec<CarveOutRemoved>,
-    /// Why not everything was looked at: a word of [`super::scan::Stop`]. A receipt must tell it.
+    /// Why not everything was looked at: a word of [`Stop`]. A receipt must tell it.
     pub stopped: Option<&'static str>,
     /// How many names were looked at.
     pub entries: u64,
@@ -119,7 +120,7 @@ pub fn sweep(
 ) -> Result<Swept, Refusal> {
     let after = scan(capability, sites, Some(before), scope, cancel)?;
     let mut swept = Swept {
-        stopped: after.stopped.map(super::scan::Stop::as_str),
+        stopped: after.stopped.map(Stop::as_str),
         entries: after.entries,
         ..Swept::default()
     };

@@ -1,0 +1,170 @@
+//! What a walk of the roots found, and how far it went.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::carve_out::Effect;
+use crate::facts::{Identity, Kind};
+use crate::outcome::{Code, Refusal};
+
+/// Bounds on one walk.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope {
+    /// Most names.
+    pub entries: u64,
+    /// Longest time.
+    pub time: Duration,
+}
+
+impl Scope {
+    /// Before a command: it waits for this.
+    pub const BEFORE: Self = Self {
+        entries: 1_000_000,
+        time: Duration::from_secs(30),
+    };
+    /// After a command, which may have made names in order not to be looked through.
+    pub const AFTER: Self = Self {
+        entries: 20_000_000,
+        time: Duration::from_secs(600),
+    };
+}
+
+/// Why a walk did not come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// There are more names.
+    Entries,
+    /// It took too long.
+    Time,
+    /// The system gave this error number.
+    System(i32),
+}
+
+impl Stop {
+    /// The word used in receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Entries => "entries",
+            Self::Time => "time",
+            Self::System(_) => "system",
+        }
+    }
+
+    pub(super) fn refusal(self, scope: Scope) -> Refusal {
+        let what = match self {
+            Self::Entries => format!("hold more than {} names", scope.entries),
+            Self::Time => format!("cannot be looked through within {} s", scope.time.as_secs()),
+            Self::System(errno) => return Refusal::from_errno(Errno::from_raw_os_error(errno)),
+        };
+        Refusal::new(Code::TooLarge)
+            .say(format!(
+                "The allowed directories {what}, so that it cannot be told what the deny and protect patterns cover there. \
+                 Allow smaller directories, or leave out the patterns: deny = character(), protect = character()."
+            ))
+            .with("bound", self.as_str())
+    }
+}
+
+/// Where something lies: a root, and the joined names below it, without links.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spot {
+    /// The root.
+    pub root: usize,
+    /// The names.
+    pub names: Vec<u8>,
+}
+
+/// Why a name was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A pattern covers it.
+    Pattern,
+    /// It is a link on the way of a pattern. As long as it is the same, it may stay.
+    LinkAbove,
+    /// It is a directory that cannot be looked into.
+    Unreadable,
+    /// Another mount, which is not to be seen.
+    Mount,
+}
+
+/// What a covered link leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Which object.
+    pub identity: Identity,
+    /// What it is.
+    pub kind: Kind,
+    /// The names of its path.
+    pub path: Vec<Vec<u8>>,
+    /// Where it lies; none outside of all roots, where no command sees it.
+    pub spot: Option<Spot>,
+    /// Whether commands may write there.
+    pub writable: bool,
+}
+
+/// A name that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The name as it is spelled, below the root whose patterns it meets.
+    pub spelled: Spot,
+    /// Where it lies; another place than `spelled` only behind a link.
+    pub lies: Spot,
+    /// What the pattern does.
+    pub effect: Effect,
+    /// The pattern.
+    pub rule: String,
+    /// Why it was found.
+    pub why: Why,
+    /// What it is.
+    pub kind: Kind,
+    /// Which object.
+    pub identity: Identity,
+    /// Whether commands may write where it lies.
+    pub writable: bool,
+    /// Of a link, what it leads to.
+    pub target: Option<Target>,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The names, parents before what they hold.
+    pub hits: Vec<Hit>,
+    /// How many names were looked at.
+    pub entries: u64,
+    /// Why it is not all.
+    pub stopped: Option<Stop>,
+    /// Directories that were opened to their owner to look into them, with their mode.
+    pub opened: Vec<(Spot, u32)>,
+    index: HashMap<Spot, usize>,
+}
+
+impl Found {
+    pub(super) fn keep(&mut self, hit: Hit) {
+        self.index.insert(hit.spelled.clone(), self.hits.len());
+        self.hits.push(hit);
+    }
+
+    /// What was found under this spelling.
+    #[must_use]
+    pub fn at(&self, spelled: &Spot) -> Option<&Hit> {
+        self.index.get(spelled).map(|index| &self.hits[*index])
+    }
+
+    /// Whether what was found is what was there under this name: the same object, and a covered link still
+    /// leads to the same, as far as a command could have changed that. What a link on the way of a pattern
+    /// leads to is walked and known by itself.
+    #[must_use]
+    pub fn knows(&self, hit: &Hit) -> bool {
+        fn leads(hit: &Hit) -> Option<Identity> {
+            let target = hit.target.as_ref().filter(|target| target.writable)?;
+            Some(target.identity)
+        }
+        self.at(&hit.spelled).is_some_and(|known| {
+            known.identity == hit.identity && (hit.why == Why::LinkAbove || leads(known) == leads(hit))
+        })
+    }
+}
