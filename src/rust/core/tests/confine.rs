@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rhocap_core::admission::admit;
 use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, Reserved};
 use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
@@ -22,6 +23,7 @@ use rhocap_core::environment::EnvironmentSpec;
 use rhocap_core::limits::Limits;
 use rhocap_core::outcome::{Code, Refusal};
 use rhocap_core::policy::{Network, Placement, Process};
+use rhocap_core::resolve::{Use, Want};
 
 /// A directory `root` in a directory of its own, by the kernel's own path.
 struct Tree {
@@ -194,6 +196,127 @@ fn what_is_covered() {
         let capability = tree.capability(|spec| spec.deny.push("/only/here".to_owned()));
         assert_eq!(covers(&tree, &plan(&capability)), closed, "{there:?}");
     }
+}
+
+/// Files whose names meet many patterns, in each other's directories.
+fn draw(tree: &Tree) -> Vec<String> {
+    const NAMES: &[&str] = &[
+        ".env",
+        ".ENV.x",
+        ".env.example",
+        ".git",
+        "hooks",
+        "config",
+        "modules",
+        "renv",
+        "activate.R",
+        ".vscode",
+        ".ssh",
+        "HEAD",
+        "x.git",
+        ".docker",
+        "config.json",
+        "a",
+        "b",
+        "info",
+        "attributes",
+        "key.pem",
+        ".R",
+        "Makevars",
+    ];
+    // Numbers that look random and are the same each time.
+    let mut state = 1_u64;
+    let mut next = move |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let mut files = Vec::new();
+    for _ in 0..1_500 {
+        let depth = 1 + next(5);
+        let path: Vec<&str> = (0..depth).map(|_| NAMES[next(NAMES.len())]).collect();
+        let place = tree.at("root").join(path.join("/"));
+        // A file may be where a directory is wanted, and the other way round.
+        if fs::create_dir_all(place.parent().unwrap()).is_ok() && fs::write(&place, "x").is_ok() {
+            files.push(path.join("/"));
+        }
+    }
+    files
+}
+
+fn with_many_patterns(tree: &Tree) -> Arc<Capability> {
+    tree.capability(|spec| {
+        spec.write.push(bytes(&tree.at("root/a")));
+        spec.read.push(bytes(&tree.at("root/b")));
+        spec.cwd = bytes(&tree.at("root"));
+        spec.protect
+            .extend(texts(&["/a/**/info/", "b/*/config", "!b/a/config"]));
+        spec.deny.extend(texts(&["a/renv/**", "/b/info", "!a/renv/a/**"]));
+    })
+}
+
+/// Every file that admission refuses because of a pattern is closed, and no other one.
+#[test]
+fn admission_and_covers_agree() {
+    let tree = Tree::new();
+    let files = draw(&tree);
+    let capability = with_many_patterns(&tree);
+    let planned = plan(&capability);
+    let (mut denied, mut protected) = (0, 0);
+    for file in &files {
+        let whole = bytes(&tree.at("root").join(file));
+        let closed = |read: bool| {
+            planned
+                .confinement
+                .covers
+                .iter()
+                .any(|cover| cover.read == read && rhocap_core::path::below(&whole, &cover.path).is_some())
+        };
+        let refused = |want| {
+            let code = admit(&capability, file.as_bytes(), want, Use::Walk)
+                .err()
+                .map(|it| it.refusal.code);
+            assert!(
+                matches!(code, None | Some(Code::CarveOut | Code::NotWritable)),
+                "{file}"
+            );
+            code
+        };
+        let entry = Want::Entry { create_parents: false };
+        assert_eq!(refused(Want::File).is_some(), closed(false), "reading {file}");
+        match refused(entry) {
+            // What is only readable needs no cover to be protected.
+            Some(Code::NotWritable) => assert!(!closed(true), "{file}"),
+            code => assert_eq!(code.is_some(), closed(false) || closed(true), "writing {file}"),
+        }
+        denied += usize::from(closed(false));
+        protected += usize::from(closed(true));
+    }
+    // The draws are worth something.
+    assert!(
+        denied > 100 && protected > 100 && files.len() > denied + protected + 100,
+        "{denied} {protected}"
+    );
+}
+
+#[test]
+fn after_a_sweep_nothing_is_left_to_cover() {
+    let tree = Tree::new();
+    tree.make(&["root/a/", "root/b/"]);
+    let capability = with_many_patterns(&tree);
+    let before = plan(&capability);
+    draw(&tree);
+    let covered = covers(&tree, &plan(&capability));
+    let swept = sweep(&tree, &capability, &before);
+    assert!(swept.is_clean() && swept.created.len() > 50);
+    // Where commands only read, none of it is a command's doing.
+    let read: Vec<_> = covered
+        .into_iter()
+        .filter(|cover| cover.starts_with("deny root/b/"))
+        .collect();
+    assert!(!read.is_empty());
+    assert_eq!(covers(&tree, &plan(&capability)), read);
 }
 
 #[test]
