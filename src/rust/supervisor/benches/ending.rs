@@ -23,6 +23,8 @@ fn one(command: &str, cancel: &Cancel, on_output: &mut dyn FnMut(&[u8])) -> Ran 
             timeout: Some(Duration::from_secs(30)),
             // The KILL stage starts at once.
             grace: Duration::ZERO,
+            confinement: None,
+            required: Vec::new(),
         },
         input: None,
         directory: directory.as_fd(),

@@ -215,12 +215,13 @@ impl Supervision {
         let mut found = Vec::new();
         if self.init.is_some() {
             // With its first process the kernel kills all of a process namespace, at once.
-            let processes = tree::descendants();
-            let (init, others): (Vec<_>, Vec<_>) = processes.iter().partition(|process| self.is_init(process.pid));
-            for init in init {
-                tree::send(*init, Signal::SIGKILL);
+            for process in tree::descendants() {
+                if self.is_init(process.pid) {
+                    tree::send(process, Signal::SIGKILL);
+                } else {
+                    found.push(process.pid);
+                }
             }
-            found.extend(others.iter().map(|process| process.pid));
             self.killed.extend(&found);
             return found;
         }
@@ -275,10 +276,9 @@ impl Supervision {
 
     /// What may have something to tell.
     fn watched(&self) -> Vec<BorrowedFd<'_>> {
-        let peer = Some(&self.peer).filter(|peer| !peer.is_gone()).map(Peer::as_fd);
         // A pipe that has told all it had to tell would wake us for ever.
         let init = self.init.as_ref().filter(|_| self.left.is_none()).map(Init::as_fd);
-        peer.into_iter().chain(init).collect()
+        std::iter::once(self.peer.as_fd()).chain(init).collect()
     }
 
     fn say_sent(&mut self, signal: Signal, processes: usize) {

@@ -108,6 +108,8 @@ impl Trap {
             environment: Vec::new(),
             timeout: Some(PATIENCE),
             grace: Duration::ZERO,
+            confinement: None,
+            required: Vec::new(),
         };
         Self {
             file,
@@ -260,6 +262,8 @@ fn a_running_command_ends_with_its_peer() {
         environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
         timeout: None,
         grace: Duration::from_secs(1),
+        confinement: None,
+        required: Vec::new(),
     };
     let order = frame(&Order::Start(start, Mark::new())).expect("a frame");
     for nonsense in [&b""[..], &[0xff; 64], &[2, 0, 0, 0, 2]] {

@@ -1,8 +1,8 @@
 //! A command that the kernel confines: what is closed before it, and what it left under closed names.
 
 use crate::capability::Capability;
+use crate::confine::found::Scope;
 use crate::confine::quarantine::{self, Fate, Swept};
-use crate::confine::scan::Scope;
 use crate::confine::{self, grants, Plan};
 use crate::effect::Cancel;
 use crate::outcome::{Code, Refusal};
