@@ -109,8 +109,8 @@ rho_host_capability <- function(
 #'
 #' Read and write below `path`, `cwd = path`, confined commands, no network, R's libraries readable.
 #'
-#' Confined commands cannot be enforced by this version of rhocap, so until they can, the call needs
-#' `process = rho_process_none()`; without it, the error shows the complete call.
+#' Where this host cannot confine commands (on macOS, say, or where user namespaces and Landlock are both
+#' denied), the call is an error that shows the complete calls that work.
 #'
 #' @param path The project's directory. One string. A relative path is resolved now.
 #' @param ... Other arguments of [rho_host_capability()] by name, but not `read`, `write` or `cwd`.
@@ -375,6 +375,7 @@ check_named <- function(given, allowed) {
 abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
   ways <- list(list(process = quote(rho_process_none())))
   asked <- more$process
+  bounded <- !is.null(more$limits) && any(bound_names %in% names(limits_as_list(more$limits)))
   # Unrestricted commands are offered only to a caller who asked for commands.
   if (!S7::S7_inherits(asked, RhoProcessNone)) {
     ways <- c(
@@ -385,10 +386,19 @@ abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
   if (S7::S7_inherits(asked, RhoProcessUnrestricted)) {
     ways <- rev(ways)
   }
+  if (bounded && S7::S7_inherits(asked, RhoProcessUnrestricted)) {
+    # Only the kernel enforces bounds.
+    ways <- c(list(list(process = quote(rho_process_confined()))), ways)
+  }
   more <- more[setdiff(names(more), c("process", "network", "placement"))]
   first <- lapply(without_defaults(first, defaults), as_code)
-  more <- lapply(without_defaults(more, defaults), as_code)
-  calls <- vapply(ways, function(way) as_text(as.call(c(as.name(called), first, way, more))), "")
+  calls <- vapply(ways, function(way) {
+    if (bounded && identical(way$process, quote(rho_process_unrestricted()))) {
+      more$limits <- without_bounds(more$limits)
+    }
+    more <- lapply(without_defaults(more, defaults), as_code)
+    as_text(as.call(c(as.name(called), first, way, more)))
+  }, "")
   reason <- strsplit(conditionMessage(cnd), "\n", fixed = TRUE)[[1L]][[1L]]
   words <- if (length(calls) > 1L) "These calls work:" else "This call works:"
   notes <- ifelse(
@@ -470,7 +480,10 @@ capability_words <- function(facts, all) {
     Private = if (!is.null(facts$private)) {
       sprintf("%s (TMPDIR and HOME of commands; readable; removed with this value)", facts$private)
     },
-    Processes = process_words(facts$process, facts$sentence),
+    System = if (!is.null(facts$system)) {
+      c("readable by commands:", directory_words(facts$system, all))
+    },
+    Processes = process_words(facts$process, facts$sentence, facts$enforced_by),
     Network = network_words(facts$network),
     Placement = placement_words(facts$placement),
     Limits = limit_words(facts$limits)

@@ -10,7 +10,8 @@ NULL
 #' leaves behind, and answers with what came of it. Where the capability allows no processes the
 #' answer is [RhoDenied] with the code `ProcessNone`.
 #'
-#' With [rho_process_unrestricted()]: Unrestricted bash has the full authority of the R process's
+#' With [rho_process_confined()] the kernel enforces the capability's directories and network policy on
+#' it. With [rho_process_unrestricted()]: Unrestricted bash has the full authority of the R process's
 #' user.
 #'
 #' `rho_bash()` waits; Ctrl-C ends the command and everything that it started. `rho_bash_async()`
@@ -60,6 +61,10 @@ NULL
 #'   \item{`survivors`}{the numbers of processes that could not be ended}
 #'   \item{`signals`}{a data frame of the signals that were sent: `signal`, to how many `processes`,
 #'     `after` how many seconds}
+#'   \item{`carve_outs`}{a data frame of the names that a deny or protect pattern covers and that a
+#'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
+#'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, `"removed"`, `"left"` where it
+#'     could not be moved, `"gone"` when the command removed it), `kept_as` (its name there)}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those that
 #'     were kept; those of them that are from its start; those that were no UTF-8}
 #'   \item{`duration`}{seconds from the start to the end of the first process}
@@ -77,8 +82,8 @@ NULL
 #' @examples
 #' project <- tempfile("project")
 #' dir.create(project)
-#' capability <- rho_host_capability(
-#'   read = project, cwd = project,
+#' capability <- rho_project_capability(
+#'   project,
 #'   process = rho_process_unrestricted(), network = rho_network_host()
 #' )
 #' rho_bash(capability, "echo hello; exit 3")
@@ -190,6 +195,19 @@ RhoCommandResult <- rho_class(
         after = column("after_us") / 1e6
       )
     }),
+    carve_outs = S7::new_property(S7::class_data.frame, getter = function(self) {
+      made <- command_facts(self)$carve_outs
+      column <- function(name) {
+        vapply(made, function(item) if (is.null(item[[name]])) NA_character_ else item[[name]], "")
+      }
+      data.frame(
+        path = column("path"),
+        pattern = column("pattern"),
+        effect = column("effect"),
+        fate = column("fate"),
+        kept_as = column("kept_as")
+      )
+    }),
     bytes_total = property_number(0),
     bytes_kept = property_number(0),
     bytes_head = property_number(0),
@@ -253,6 +271,10 @@ S7::method(format, RhoCommandResult) <- function(x, ...) {
     },
     if (length(x@survivors) > 0L) {
       sprintf("# still running: %s", paste(digits(x@survivors), collapse = ", "))
+    },
+    if (nrow(x@carve_outs) > 0L) {
+      made <- x@carve_outs
+      sprintf("# covered by \"%s\": %s (%s)", made$pattern, made$path, made$fate)
     },
     if (!is.na(x@spilled)) sprintf("# all of the output: %s", x@spilled),
     if (length(enforced) > 0L) enforced_words(enforced)

@@ -23,7 +23,7 @@ core_bash <- function(handle, tool, principal, command, timeout, stdin, spill, l
 
 core_edit <- function(handle, tool, principal, path, old, new, count_expected, expected) .Call(wrap__core_edit, handle, tool, principal, path, old, new, count_expected, expected)
 
-core_host_report <- function() .Call(wrap__core_host_report)
+core_host_report <- function(supervisor) .Call(wrap__core_host_report, supervisor)
 
 core_job_wait <- function(handle, seconds, output) .Call(wrap__core_job_wait, handle, seconds, output)
 

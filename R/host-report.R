@@ -6,15 +6,20 @@ NULL
 #' What this host can enforce
 #'
 #' Tells which mechanisms rhocap finds on this host. It asks the kernel, and changes nothing but two
-#' temporary files of its own, with which it tries an exchange of names.
+#' temporary files of its own, with which it tries an exchange of names. What would confine a command
+#' is built once, without running anything in it.
 #'
-#' @return A value of class `RhoHostReport`. Its property `facts` is a named list.
+#' @return A value of class `RhoHostReport`. Its property `facts` is a named list. Among them:
+#'   `processes`, the process policies that can be made here; `confined`, what of the kernel confines
+#'   commands (`kernel`) and what that does not cover (`gaps`), or why it cannot (`refused`);
+#'   `system_files`, what confined commands can read beside the capability's directories (the last
+#'   files of `/etc` in it only with [rho_network_host()]).
 #' @family capability
 #' @examples
 #' rho_host_report()
 #' @export
 rho_host_report <- function() {
-  RhoHostReport(facts = check_boundary(core_host_report()))
+  RhoHostReport(facts = check_boundary(core_host_report(supervisor_program())))
 }
 
 #' @rdname rho_host_report

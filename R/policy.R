@@ -10,12 +10,25 @@ NULL
 #' `rho_process_none()`: none; bash answers with [RhoDenied].
 #'
 #' `rho_process_confined()`: commands on which the kernel enforces the same roots and network
-#' policy. This version of rhocap cannot enforce it yet, so making a capability with it is an error
-#' of class `rhocap_error_not_enforceable` that shows the call that works; it never degrades in
-#' silence.
+#' policy. Where this host cannot enforce it, making a capability with it is an error of class
+#' `rhocap_error_not_enforceable` that shows the calls that work; it never degrades in silence.
 #'
 #' `rho_process_unrestricted()`: no containment is claimed. Unrestricted bash has the full authority
 #' of the R process's user. It requires [rho_network_host()].
+#'
+#' @section Confined commands:
+#' They see the capability's directories, their own `TMPDIR` and `HOME`, and a fixed list of system
+#' files (`rho_host_report()@facts$system_files`: programs and libraries in `/usr`, and named files of
+#' `/etc`); nothing else of the file system. They can write below the writable directories only, and
+#' not what is carved out. Names that a pattern covers and that a command makes, a new `.Rprofile`,
+#' say, are moved to a quarantine when it has ended, and told in the result's `carve_outs`. Without
+#' network there are no sockets at all, Unix sockets included. They cannot see, signal or trace any
+#' process outside, gain no privileges, and keep the user's identity without its capabilities: also
+#' when R runs as root.
+#'
+#' What enforces this is found out when the capability is made and again for each call; print, result
+#' and receipt list it (`enforced_by`), with what it does not cover (`gaps`). The vignette "What is
+#' enforced by what" goes through it claim by claim.
 #'
 #' @return A policy value for the argument `process` of [rho_host_capability()].
 #' @family policies
@@ -273,6 +286,12 @@ limits_as_list <- function(limits) {
   limits[!vapply(limits, identical, NA, NA_real_)]
 }
 
+# The same without what only the kernel enforces.
+without_bounds <- function(limits) {
+  kept <- limits_as_list(limits)
+  do.call(RhoLimits, kept[setdiff(names(kept), bound_names)])
+}
+
 # The word by which the core knows a policy.
 policy_word <- function(policy) {
   known <- list(
@@ -315,10 +334,18 @@ placement_from_word <- function(word) {
 }
 
 # In words; capability.R uses the same.
-process_words <- function(word, sentence = unrestricted_sentence) {
+process_words <- function(word, sentence = unrestricted_sentence, enforced = NULL) {
   switch(word,
     none = "none: bash answers with a denial",
-    confined = "confined: the kernel enforces roots and network policy on commands",
+    confined = c(
+      "confined: the kernel enforces roots and network policy on commands",
+      if (!is.null(enforced)) {
+        c(
+          paste("by", paste(enforced$kernel, collapse = ", ")),
+          paste("not covered:", paste(c(enforced$gaps, "later_names"), collapse = ", "))
+        )
+      }
+    ),
     unrestricted = paste("unrestricted.", sentence)
   )
 }

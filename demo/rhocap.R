@@ -61,10 +61,61 @@ answer <- tool@execute("call-1", list(path = "shortcut"))
 cat("answer:", answer@content[[1L]]@text, "\n")
 cat("reason:", answer@details$reason, "\n")
 
+say("A command: what it does not get")
+Sys.setenv(DEMO_API_KEY = "planted-in-R")
+host <- function(...) {
+  rho_project_capability(
+    project,
+    process = rho_process_unrestricted(),
+    network = rho_network_host(),
+    ...
+  )
+}
+tell_command <- function(way, result) {
+  output <- strsplit(result@output, "\n", fixed = TRUE)[[1L]]
+  cat(sprintf("%-32s %s\n", way, paste(c(output, result@ended), collapse = " | ")))
+}
+ask <- "echo key: ${DEMO_API_KEY:-none}; env | wc -l"
+tell_command("R has a key, bash has not", rho_bash(host(), ask))
+named <- rho_environment(DEMO_API_KEY = rho_env_inherit())
+tell_command("unless it is named", rho_bash(host(environment = named), ask))
+Sys.unsetenv("DEMO_API_KEY")
+
+say("A tree of processes that does not want to end")
+nasty <- paste(
+  "trap '' TERM; setsid -f sleep 1000; (sleep 1000 &) ; nohup sleep 1000 & env -i setsid sleep 1000 &",
+  "echo started; sleep 1000"
+)
+late <- rho_bash(host(limits = rho_limits(grace = 0.2)), nasty, timeout = 0.5)
+show(late)
+show(late@signals)
+
+say("Confined: the kernel holds the command")
+confined <- tryCatch(rho_project_capability(project), rhocap_error_not_enforceable = identity)
+if (inherits(confined, "error")) {
+  cat(conditionMessage(confined), "\n")
+} else {
+  ways <- c(
+    "outside the roots" = "cat ../rhocap-evil/secret /etc/shadow 2>&1",
+    "credentials (deny)" = "cat .env 2>&1",
+    "writing outside" = "echo x 2>&1 > ../rhocap-evil/new",
+    "the network" = "exec 2>&1; exec 3<>/dev/tcp/127.0.0.1/80",
+    "R's memory and environment" = "ls /proc | grep -c '^[0-9]'",
+    "its own work" = "wc -l < DESCRIPTION"
+  )
+  for (way in names(ways)) {
+    tell_command(way, rho_bash(confined, ways[[way]]))
+  }
+  hook <- rho_bash(confined, "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit")
+  show(hook@carve_outs[c("path", "pattern", "fate")])
+  cat("enforced by:", hook@enforced_by$kernel, "\n")
+  cat("not covered:", hook@enforced_by$gaps, "\n")
+}
+
 say("Every call left a receipt")
 receipts <- rho_receipts()
-receipts$path <- basename(receipts$path)
-columns <- c("seq", "tool", "path", "decision", "code", "effect", "duration_us")
+receipts$path <- substr(basename(receipts$path), 1L, 24L)
+columns <- c("seq", "tool", "path", "decision", "code", "enforced_by", "duration_us")
 print(receipts[, columns], row.names = FALSE)
 
 unlink(base, recursive = TRUE)

@@ -59,3 +59,15 @@ settled <- function(promise, most = 120) {
   while (is.null(state$value) && Sys.time() < deadline) later::run_now(0.05)
   state$value
 }
+
+# Runs code with environment variables set in R.
+with_variables <- function(variables, code) {
+  before <- Sys.getenv(names(variables), unset = NA, names = TRUE)
+  do.call(Sys.setenv, as.list(variables))
+  on.exit({
+    set <- before[!is.na(before)]
+    if (length(set) > 0L) do.call(Sys.setenv, as.list(set))
+    Sys.unsetenv(names(before)[is.na(before)])
+  })
+  force(code)
+}

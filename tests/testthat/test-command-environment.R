@@ -17,16 +17,6 @@ minimal_names <- c(
 # What bash itself adds.
 shell_names <- c("PWD", "SHLVL", "_")
 
-with_variables <- function(variables, code) {
-  before <- Sys.getenv(names(variables), unset = NA, names = TRUE)
-  do.call(Sys.setenv, as.list(variables))
-  on.exit({
-    set <- before[!is.na(before)]
-    if (length(set) > 0L) do.call(Sys.setenv, as.list(set))
-    Sys.unsetenv(names(before)[is.na(before)])
-  })
-  force(code)
-}
 
 test_that("of 30 planted secrets a command sees none, and exactly the documented names (E1)", {
   names <- c(

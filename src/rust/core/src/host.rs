@@ -1,10 +1,22 @@
 //! What this host can enforce, for people who choose a policy.
 
+use std::path::Path;
+
 use serde_json::{json, Value};
+
+use crate::process::confinement::Confinement;
+use crate::process::probe::probe;
+use crate::process::supervisor::Program;
 
 /// A report of what the kernel offers and what this version of rhocap makes of it.
 #[must_use]
-pub fn host_report() -> Value {
+pub fn host_report(supervisor: &Path) -> Value {
+    let confined = confined(supervisor);
+    let policies: &[&str] = if confined["kernel"].is_array() {
+        &["none", "confined", "unrestricted"]
+    } else {
+        &["none", "unrestricted"]
+    };
     json!({
         "system": std::env::consts::OS,
         "architecture": std::env::consts::ARCH,
@@ -15,9 +27,24 @@ pub fn host_report() -> Value {
         "landlock": landlock(),
         "most_user_namespaces": user_namespaces(),
         "seccomp": std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").is_ok(),
-        "processes": ["none"],
-        "not_yet": ["unrestricted", "confined", "mirai"],
+        "processes": policies,
+        "confined": confined,
+        "system_files": crate::confine::system::files(true),
+        "not_yet": ["mirai"],
     })
+}
+
+/// What confined commands would be confined by: it is built, and nothing is run in it.
+fn confined(supervisor: &Path) -> Value {
+    let refused = |why: String| json!({"refused": why});
+    let program = match Program::open(supervisor) {
+        Ok(program) => program,
+        Err(error) => return refused(format!("the supervisor cannot be used: {error}")),
+    };
+    match probe(&program, &Confinement::default()) {
+        Ok(found) => json!({"kernel": found.mechanisms, "gaps": found.gaps}),
+        Err(error) => refused(error.reason),
+    }
 }
 
 fn kernel() -> String {

@@ -99,7 +99,6 @@ codes! {
     TimedOut, Failed, "The command's time was over, so it was ended.";
     SpawnFailed, Failed, "The command could not be started: `stage` says where, `errno` why. Nothing was run.";
     SupervisorLost, Failed, "The program that owns the command's processes was lost, by the command itself perhaps; what could be found of it was ended.";
-    NotAvailable, Failed, "This version of rhocap does not offer it yet.";
     SystemError, Failed, "The operating system gave an error with no code of its own (see `errno`), or rhocap failed inside.";
 }
 

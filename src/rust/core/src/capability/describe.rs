@@ -7,7 +7,7 @@ use serde_json::{json, Value};
 use super::{with_slash, Capability};
 use crate::escape::display;
 use crate::path;
-use crate::policy::{Process, UNRESTRICTED_SENTENCE};
+use crate::policy::{Network, Process, UNRESTRICTED_SENTENCE};
 use crate::root::Origin;
 
 impl Capability {
@@ -25,6 +25,7 @@ impl Capability {
             })
             .collect();
         if let Some(enforcement) = self.enforcement() {
+            shown["system"] = crate::confine::system::files(self.network == Network::Host).into();
             shown["enforced_by"] = json!({"kernel": enforcement.mechanisms, "gaps": enforcement.gaps});
         }
         if let Some(private) = self.private() {

@@ -48,3 +48,12 @@ pub const NETWORK: [&str; 6] = [
 
 /// The devices of `/dev`; beside them stand the links `fd`, `stdin`, `stdout` and `stderr`.
 pub const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// The whole list, for print and reports.
+#[must_use]
+pub fn files(network: bool) -> Vec<String> {
+    let devices = DEVICES.iter().map(|name| format!("/dev/{name}"));
+    let more: &[&str] = if network { &NETWORK } else { &[] };
+    let named = PROGRAMS.iter().chain(&CONFIGURATION).chain(more);
+    named.map(|path| (*path).to_owned()).chain(devices).collect()
+}

@@ -102,7 +102,7 @@ pub struct Command {
 /// Runs a command. `on_output` gets its output as it arrives.
 ///
 /// # Errors
-/// `SpawnFailed`, `NotAvailable`, and the system's for a file that is to keep the output.
+/// `SpawnFailed`, those of [`Confined::plan`], and the system's for a file that is to keep the output.
 pub fn run(
     capability: &Capability,
     ask: Ask,
