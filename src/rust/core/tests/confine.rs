@@ -168,6 +168,8 @@ fn what_is_covered() {
             vec!["root/.vscode/.env", "root/.vscode/x"],
             vec!["protect root/.vscode/", "deny root/.vscode/.env"],
         ),
+        // What is protected already needs no more of it.
+        (vec!["root/.vscode/.Rprofile"], vec!["protect root/.vscode/"]),
         // Several components, at any depth or at the top only.
         (vec!["root/x/renv/activate.R"], vec!["protect root/x/renv/activate.R"]),
         (vec!["root/only/here", "root/x/only/here"], vec!["deny root/only/here"]),
@@ -190,10 +192,14 @@ fn what_is_covered() {
             vec!["protect root/activate.R"],
         ),
         (vec!["root/renv -> ../out", "out/activate.R"], vec![]),
+        (
+            vec!["root/l1 -> d1", "root/d1/l2 -> ../d2", "root/d2/x", "root/d1/x"],
+            vec!["deny root/d2/x"],
+        ),
     ] {
         let tree = Tree::new();
         tree.make(&there);
-        let capability = tree.capability(|spec| spec.deny.push("/only/here".to_owned()));
+        let capability = tree.capability(|spec| spec.deny.extend(texts(&["/only/here", "/l1/l2/x"])));
         assert_eq!(covers(&tree, &plan(&capability)), closed, "{there:?}");
     }
 }
@@ -368,8 +374,14 @@ fn inner_roots_are_judged_by_themselves() {
         "root/lib/pkg/.Rprofile",
         "root/lib/pkg/.env",
         "root/.env",
+        // A link on the way of a pattern, to a directory that holds a root.
+        "root/top -> real",
+        "root/real/kept",
+        "root/real/inner/kept",
     ]);
     let capability = tree.capability(|spec| {
+        spec.protect.push("/top/**/kept".to_owned());
+        spec.read.push(bytes(&tree.at("root/real/inner")));
         spec.read.push(bytes(&tree.at("root/data")));
         spec.write.push(bytes(&tree.at("root/data/deep")));
         spec.libraries.push(bytes(&tree.at("root/lib")));
@@ -386,6 +398,7 @@ fn inner_roots_are_judged_by_themselves() {
         ("root/data", false),
         ("root/data/deep", true),
         ("root/lib", false),
+        ("root/real/inner", false),
     ];
     assert_eq!(places, expected.map(|(path, write)| (path.to_owned(), write)));
     // What is only readable needs no protection, but denial.
@@ -394,6 +407,7 @@ fn inner_roots_are_judged_by_themselves() {
         "deny root/data/.env",
         "protect root/data/deep/.Rprofile",
         "deny root/lib/pkg/.env",
+        "protect root/real/kept",
     ];
     assert_eq!(covers(&tree, &plan), expected);
     for (place, root) in plan.confinement.places.iter().zip(["root", "root/data"]) {
@@ -867,9 +881,14 @@ fn grants_hold_no_cover() {
         "root/lib/pkg/x",
         "root/link -> f",
         "free/x",
+        "around/x",
+        "around/inner/y",
     ]);
     let capability = tree.capability(|spec| {
         spec.write.push(bytes(&tree.at("free")));
+        // Without carve-outs, but with a directory in it that is only readable.
+        spec.write.push(bytes(&tree.at("around")));
+        spec.read.push(bytes(&tree.at("around/inner")));
         spec.libraries.push(bytes(&tree.at("root/lib")));
     });
     let plan = plan(&capability);
@@ -891,6 +910,9 @@ fn grants_hold_no_cover() {
         })
         .collect();
     let expected = [
+        "names around/",
+        "write around/x",
+        "read around/inner/",
         "write free/",
         // Not the names of `root` and `root/home`: a right to list them would list `.ssh` too.
         "names root/.git/",
@@ -904,7 +926,7 @@ fn grants_hold_no_cover() {
     ];
     assert_eq!(shown, expected);
     let short = |paths: &[Vec<u8>]| paths.iter().map(|path| tree.short(path)).collect::<Vec<_>>();
-    assert_eq!(short(&granted.fixed), ["root", "root/.git", "root/home"]);
+    assert_eq!(short(&granted.fixed), ["around", "root", "root/.git", "root/home"]);
     assert_eq!(short(&granted.unlisted), ["root", "root/home"]);
     assert_eq!(granted.restrictions(), ["new_names", "listing"]);
 }
