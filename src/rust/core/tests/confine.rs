@@ -1010,6 +1010,7 @@ fn mounts_in_a_namespace() {
     let granted = grants::grants(&closed, &planned, &Cancel::default()).unwrap();
     let granted: Vec<_> = granted.places().iter().map(|place| tree.short(&place.path)).collect();
     assert_eq!(granted, ["root/plain"]);
+    assert_eq!(planned.confinement.places.len(), 2);
 
     let open = plan(&make(true));
     assert_eq!(hidden(&open), [] as [&str; 0]);
