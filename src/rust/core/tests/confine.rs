@@ -7,12 +7,14 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rhocap_core::admission::admit;
 use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, Reserved};
+use rhocap_core::confine::copy::MOST_BYTES;
 use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
 use rhocap_core::confine::quarantine::{self, Fate, Swept};
@@ -754,7 +756,7 @@ fn names_of_any_bytes_and_kinds() {
         0,
     )
     .unwrap();
-    std::os::unix::net::UnixListener::bind(tree.at("root/kinds/.netrc")).unwrap();
+    UnixListener::bind(tree.at("root/kinds/.netrc")).unwrap();
     tree.make(&["root/kinds/.aws/a/b"]);
     fs::set_permissions(tree.at("root/kinds/.aws"), fs::Permissions::from_mode(0o000)).unwrap();
     let swept = sweep(&tree, &capability, &before);
@@ -847,7 +849,14 @@ fn a_quarantine_on_another_file_system() {
     tree.make(&["root/.env", "root/.Rprofile -> x", "root/.ssh/a/b/c", "root/.ssh/a/d"]);
     fs::set_permissions(tree.at("root/.ssh/a"), fs::Permissions::from_mode(0o500)).unwrap();
     let big = fs::File::create(tree.at("root/.netrc")).unwrap();
-    big.set_len(quarantine::LARGEST_COPY + 1).unwrap();
+    big.set_len(MOST_BYTES + 1).unwrap();
+    for index in 0..1_100 {
+        tree.make(&[&format!("root/.aws/{index}")]);
+    }
+    tree.make(&["root/.gnupg/x"]);
+    UnixListener::bind(tree.at("root/.gnupg/socket")).unwrap();
+    tree.make(&["root/.kube/x", "root/.kube/y -> /etc/passwd"]);
+    fs::set_permissions(tree.at("root/.kube/x"), fs::Permissions::from_mode(0o000)).unwrap();
     let into = fs::File::open(other.path()).unwrap();
     let cancel = Cancel::default();
     let swept = quarantine::sweep(&capability, &before.sites, &before.before, into, Scope::AFTER, &cancel).unwrap();
@@ -859,11 +868,32 @@ fn a_quarantine_on_another_file_system() {
     fates.sort_unstable();
     assert_eq!(
         fates,
-        [(".Rprofile", true), (".env", true), (".netrc", false), (".ssh", false)]
+        [
+            (".Rprofile", true),
+            // Too many entries.
+            (".aws", false),
+            (".env", true),
+            // A socket in it.
+            (".gnupg", false),
+            (".kube", true),
+            // Too large.
+            (".netrc", false),
+            (".ssh", true),
+        ]
     );
     assert!(swept.is_clean());
     assert_eq!(fs::read_dir(tree.at("root")).unwrap().count(), 0);
-    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 4);
+    let kept = |path: &str| {
+        let made = swept.created.iter().find(|made| made.path == path).unwrap();
+        other.path().join(made.kept_as().unwrap())
+    };
+    assert_eq!(fs::read_to_string(kept(".ssh").join("a/b/c")).unwrap(), "IN");
+    assert_eq!(fs::read_to_string(kept(".kube").join("x")).unwrap(), "IN");
+    assert_eq!(
+        fs::read_link(kept(".kube").join("y")).unwrap(),
+        Path::new("/etc/passwd")
+    );
 }
 
 #[test]
@@ -1008,9 +1038,13 @@ fn mounts_in_a_namespace() {
     let expected = ["root/disk", "root/file", "root/proc", "root/vol/aside", "root/vol/f"];
     assert_eq!(hidden(&planned), expected);
     let granted = grants::grants(&closed, &planned, &Cancel::default()).unwrap();
-    let granted: Vec<_> = granted.places().iter().map(|place| tree.short(&place.path)).collect();
-    assert_eq!(granted, ["root/plain"]);
-    assert_eq!(planned.confinement.places.len(), 2);
+    let granted: Vec<_> = granted
+        .places()
+        .iter()
+        .map(|place| (tree.short(&place.path), place.names))
+        .collect();
+    let expected = [("root/plain", false), ("root/vol/deep", true)];
+    assert_eq!(granted, expected.map(|(path, names)| (path.to_owned(), names)));
 
     let open = plan(&make(true));
     assert_eq!(hidden(&open), [] as [&str; 0]);
