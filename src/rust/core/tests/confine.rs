@@ -7,12 +7,14 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rhocap_core::admission::admit;
 use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, Reserved};
+use rhocap_core::confine::copy::MOST_BYTES;
 use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
 use rhocap_core::confine::quarantine::{self, Fate, Swept};
@@ -168,6 +170,8 @@ fn what_is_covered() {
             vec!["root/.vscode/.env", "root/.vscode/x"],
             vec!["protect root/.vscode/", "deny root/.vscode/.env"],
         ),
+        // What is protected already needs no more of it.
+        (vec!["root/.vscode/.Rprofile"], vec!["protect root/.vscode/"]),
         // Several components, at any depth or at the top only.
         (vec!["root/x/renv/activate.R"], vec!["protect root/x/renv/activate.R"]),
         (vec!["root/only/here", "root/x/only/here"], vec!["deny root/only/here"]),
@@ -190,10 +194,14 @@ fn what_is_covered() {
             vec!["protect root/activate.R"],
         ),
         (vec!["root/renv -> ../out", "out/activate.R"], vec![]),
+        (
+            vec!["root/l1 -> d1", "root/d1/l2 -> ../d2", "root/d2/x", "root/d1/x"],
+            vec!["deny root/d2/x"],
+        ),
     ] {
         let tree = Tree::new();
         tree.make(&there);
-        let capability = tree.capability(|spec| spec.deny.push("/only/here".to_owned()));
+        let capability = tree.capability(|spec| spec.deny.extend(texts(&["/only/here", "/l1/l2/x"])));
         assert_eq!(covers(&tree, &plan(&capability)), closed, "{there:?}");
     }
 }
@@ -368,8 +376,14 @@ fn inner_roots_are_judged_by_themselves() {
         "root/lib/pkg/.Rprofile",
         "root/lib/pkg/.env",
         "root/.env",
+        // A link on the way of a pattern, to a directory that holds a root.
+        "root/top -> real",
+        "root/real/kept",
+        "root/real/inner/kept",
     ]);
     let capability = tree.capability(|spec| {
+        spec.protect.push("/top/**/kept".to_owned());
+        spec.read.push(bytes(&tree.at("root/real/inner")));
         spec.read.push(bytes(&tree.at("root/data")));
         spec.write.push(bytes(&tree.at("root/data/deep")));
         spec.libraries.push(bytes(&tree.at("root/lib")));
@@ -386,6 +400,7 @@ fn inner_roots_are_judged_by_themselves() {
         ("root/data", false),
         ("root/data/deep", true),
         ("root/lib", false),
+        ("root/real/inner", false),
     ];
     assert_eq!(places, expected.map(|(path, write)| (path.to_owned(), write)));
     // What is only readable needs no protection, but denial.
@@ -394,6 +409,7 @@ fn inner_roots_are_judged_by_themselves() {
         "deny root/data/.env",
         "protect root/data/deep/.Rprofile",
         "deny root/lib/pkg/.env",
+        "protect root/real/kept",
     ];
     assert_eq!(covers(&tree, &plan), expected);
     for (place, root) in plan.confinement.places.iter().zip(["root", "root/data"]) {
@@ -740,7 +756,7 @@ fn names_of_any_bytes_and_kinds() {
         0,
     )
     .unwrap();
-    std::os::unix::net::UnixListener::bind(tree.at("root/kinds/.netrc")).unwrap();
+    UnixListener::bind(tree.at("root/kinds/.netrc")).unwrap();
     tree.make(&["root/kinds/.aws/a/b"]);
     fs::set_permissions(tree.at("root/kinds/.aws"), fs::Permissions::from_mode(0o000)).unwrap();
     let swept = sweep(&tree, &capability, &before);
@@ -833,7 +849,14 @@ fn a_quarantine_on_another_file_system() {
     tree.make(&["root/.env", "root/.Rprofile -> x", "root/.ssh/a/b/c", "root/.ssh/a/d"]);
     fs::set_permissions(tree.at("root/.ssh/a"), fs::Permissions::from_mode(0o500)).unwrap();
     let big = fs::File::create(tree.at("root/.netrc")).unwrap();
-    big.set_len(quarantine::LARGEST_COPY + 1).unwrap();
+    big.set_len(MOST_BYTES + 1).unwrap();
+    for index in 0..1_100 {
+        tree.make(&[&format!("root/.aws/{index}")]);
+    }
+    tree.make(&["root/.gnupg/x"]);
+    UnixListener::bind(tree.at("root/.gnupg/socket")).unwrap();
+    tree.make(&["root/.kube/x", "root/.kube/y -> /etc/passwd"]);
+    fs::set_permissions(tree.at("root/.kube/x"), fs::Permissions::from_mode(0o000)).unwrap();
     let into = fs::File::open(other.path()).unwrap();
     let cancel = Cancel::default();
     let swept = quarantine::sweep(&capability, &before.sites, &before.before, into, Scope::AFTER, &cancel).unwrap();
@@ -845,11 +868,32 @@ fn a_quarantine_on_another_file_system() {
     fates.sort_unstable();
     assert_eq!(
         fates,
-        [(".Rprofile", true), (".env", true), (".netrc", false), (".ssh", false)]
+        [
+            (".Rprofile", true),
+            // Too many entries.
+            (".aws", false),
+            (".env", true),
+            // A socket in it.
+            (".gnupg", false),
+            (".kube", true),
+            // Too large.
+            (".netrc", false),
+            (".ssh", true),
+        ]
     );
     assert!(swept.is_clean());
     assert_eq!(fs::read_dir(tree.at("root")).unwrap().count(), 0);
-    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 4);
+    let kept = |path: &str| {
+        let made = swept.created.iter().find(|made| made.path == path).unwrap();
+        other.path().join(made.kept_as().unwrap())
+    };
+    assert_eq!(fs::read_to_string(kept(".ssh").join("a/b/c")).unwrap(), "IN");
+    assert_eq!(fs::read_to_string(kept(".kube").join("x")).unwrap(), "IN");
+    assert_eq!(
+        fs::read_link(kept(".kube").join("y")).unwrap(),
+        Path::new("/etc/passwd")
+    );
 }
 
 #[test]
@@ -867,9 +911,14 @@ fn grants_hold_no_cover() {
         "root/lib/pkg/x",
         "root/link -> f",
         "free/x",
+        "around/x",
+        "around/inner/y",
     ]);
     let capability = tree.capability(|spec| {
         spec.write.push(bytes(&tree.at("free")));
+        // Without carve-outs, but with a directory in it that is only readable.
+        spec.write.push(bytes(&tree.at("around")));
+        spec.read.push(bytes(&tree.at("around/inner")));
         spec.libraries.push(bytes(&tree.at("root/lib")));
     });
     let plan = plan(&capability);
@@ -891,6 +940,9 @@ fn grants_hold_no_cover() {
         })
         .collect();
     let expected = [
+        "names around/",
+        "write around/x",
+        "read around/inner/",
         "write free/",
         // Not the names of `root` and `root/home`: a right to list them would list `.ssh` too.
         "names root/.git/",
@@ -904,7 +956,7 @@ fn grants_hold_no_cover() {
     ];
     assert_eq!(shown, expected);
     let short = |paths: &[Vec<u8>]| paths.iter().map(|path| tree.short(path)).collect::<Vec<_>>();
-    assert_eq!(short(&granted.fixed), ["root", "root/.git", "root/home"]);
+    assert_eq!(short(&granted.fixed), ["around", "root", "root/.git", "root/home"]);
     assert_eq!(short(&granted.unlisted), ["root", "root/home"]);
     assert_eq!(granted.restrictions(), ["new_names", "listing"]);
 }
@@ -986,8 +1038,13 @@ fn mounts_in_a_namespace() {
     let expected = ["root/disk", "root/file", "root/proc", "root/vol/aside", "root/vol/f"];
     assert_eq!(hidden(&planned), expected);
     let granted = grants::grants(&closed, &planned, &Cancel::default()).unwrap();
-    let granted: Vec<_> = granted.places().iter().map(|place| tree.short(&place.path)).collect();
-    assert_eq!(granted, ["root/plain"]);
+    let granted: Vec<_> = granted
+        .places()
+        .iter()
+        .map(|place| (tree.short(&place.path), place.names))
+        .collect();
+    let expected = [("root/plain", false), ("root/vol/deep", true)];
+    assert_eq!(granted, expected.map(|(path, names)| (path.to_owned(), names)));
 
     let open = plan(&make(true));
     assert_eq!(hidden(&open), [] as [&str; 0]);

@@ -73,6 +73,7 @@ impl Fixture {
             inode: found.ino(),
             write,
             mounts: true,
+            names: false,
         });
     }
 
@@ -681,6 +682,7 @@ fn a_place_within_a_place_keeps_its_own_rule() {
             inode: found.ino(),
             write: false,
             mounts: true,
+            names: false,
         };
         assert_eq!(
             fixture.run("true").ran.ending,
@@ -1281,6 +1283,13 @@ fn without_namespaces_landlock_enforces_and_the_gaps_are_said() {
         fixture.place("outside/file", false);
         fixture.run("cat OUTSIDE/file").says("outside\n");
         fixture.run("echo x > OUTSIDE/file").refused();
+        // Names alone: of a directory of which some entries are granted and others are not.
+        let mut fixture = Fixture::new();
+        fixture.place("outside", false);
+        fixture.confinement.places.last_mut().expect("a place").names = true;
+        fixture.run("cd OUTSIDE; echo *").says("file\n");
+        fixture.run("cat OUTSIDE/file").refused();
+        fixture.run("echo x > OUTSIDE/new").refused();
     });
     // What a probe found with namespaces is not given up when they are gone.
     let fixture = Fixture::new();

@@ -73,17 +73,18 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// The grants as places, without those of mere names.
+    /// The grants as places.
     #[must_use]
     pub fn places(&self) -> Vec<Place> {
-        let whole = self.grants.iter().filter(|grant| grant.access != Access::Names);
-        whole
+        self.grants
+            .iter()
             .map(|grant| Place {
                 path: grant.path.clone(),
                 device: grant.device,
                 inode: grant.inode,
                 write: grant.access == Access::Write,
                 mounts: true,
+                names: grant.access == Access::Names,
             })
             .collect()
     }

@@ -10,11 +10,10 @@ use crate::path::{self, Component};
 use crate::resolve::MOST_LINKS;
 
 use super::places::Site;
+use super::system::PROGRAMS;
 
-/// Directories that a view has from the system, with the links in them.
-const SYSTEM: &[&[u8]] = &[
-    b"usr", b"bin", b"sbin", b"lib", b"lib32", b"lib64", b"libx32", b"proc", b"sys", b"dev",
-];
+/// Directories that a view has beside the system's programs.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Where links stand, and what they say.
 pub(super) fn links(capability: &Capability, sites: &[Site]) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -54,8 +53,11 @@ pub(super) fn links(capability: &Capability, sites: &[Site]) -> Vec<(Vec<u8>, Ve
 
 /// Whether a view has something at a path already, from a place or from the system, or a place below it.
 fn is_there(at: &[Vec<u8>], sites: &[Site]) -> bool {
-    let system = at.first().is_none_or(|first| SYSTEM.contains(&first.as_slice()));
-    system
+    let system = |first: &[u8]| {
+        let mut paths = PROGRAMS.iter().chain(&KERNEL);
+        paths.any(|path| path.as_bytes()[1..] == *first)
+    };
+    at.first().is_none_or(|first| system(first))
         || sites
             .iter()
             .any(|site| at.starts_with(&site.names) || site.names.starts_with(at))

@@ -6,6 +6,7 @@
 //! covers and that was not there before is moved out. Where the host gives no mounts, [`grants::grants`]
 //! tells what may be granted one by one instead.
 
+pub mod copy;
 pub mod covers;
 pub mod found;
 pub mod grants;
@@ -68,13 +69,19 @@ pub fn probe(capability: &Capability) -> Result<Enforcement, Misuse> {
         links: links::links(capability, &sites),
         ..confinement(capability)
     };
-    let found = probe::probe(program, &confinement).map_err(|error| refuse(&error.reason))?;
-    if !found.has(MOUNT_NAMESPACE) {
-        // Whether what the roots hold now can be granted without what is carved out.
-        let plan = plan(capability, Scope::BEFORE, &Cancel::default()).map_err(refused)?;
-        grants::grants(capability, &plan, &Cancel::default()).map_err(refused)?;
-    }
-    Ok(found)
+    let whole = match probe::probe(program, &confinement) {
+        Ok(found) if found.has(MOUNT_NAMESPACE) => return Ok(found),
+        other => other,
+    };
+    // Without mounts, what the roots hold now must be granted one by one, without what is carved out. That
+    // may do where the places as a whole did not: one may be readable inside of one that is writable.
+    let plan = plan(capability, Scope::BEFORE, &Cancel::default()).map_err(refused)?;
+    let grants = grants::grants(capability, &plan, &Cancel::default()).map_err(refused)?;
+    let confinement = Confinement {
+        places: grants.places(),
+        ..self::confinement(capability)
+    };
+    probe::probe(program, &confinement).map_err(|error| refuse(&whole.err().unwrap_or(error).reason))
 }
 
 /// What a capability says itself, without any place.

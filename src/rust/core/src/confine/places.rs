@@ -70,6 +70,7 @@ pub(super) fn places(capability: &Capability, sites: &[Site]) -> Result<Vec<Plac
         inode: identity.inode,
         write,
         mounts: capability.limits().mounts,
+        names: false,
     };
     let mut places = Vec::new();
     for (site, root) in sorted {

@@ -5,10 +5,9 @@
 //! keeps outside of all roots. Nothing here follows a link.
 
 use std::collections::HashSet;
-use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{openat, readlinkat, renameat, symlinkat, unlinkat, AtFlags, Mode, OFlags};
+use rustix::fs::{openat, renameat, unlinkat, AtFlags, Mode};
 use rustix::io::Errno;
 use serde::Serialize;
 
@@ -16,17 +15,14 @@ use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::facts::{self, Kind};
-use crate::open::{DIRECTORY, FILE};
+use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::remove_all::remove_all;
 
 use super::found::{Found, Hit, Scope, Stop, Why};
 use super::places::Site;
 use super::scan::{scan, split};
-use super::spot;
-
-/// Largest file that is copied to a quarantine on another file system.
-pub const LARGEST_COPY: u64 = 1 << 24;
+use super::{copy, spot};
 
 /// What became of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,7 +30,8 @@ pub const LARGEST_COPY: u64 = 1 << 24;
 pub enum Fate {
     /// It is in the quarantine, under this name.
     Kept(String),
-    /// It was removed: the quarantine is on another file system, and it is no small file.
+    /// It was removed: the quarantine is on another file system, and it is too large to be copied, or of
+    /// another kind than files, directories and links.
     Removed,
     /// It is still there: the system gave this error number.
     Left(i32),
@@ -216,12 +213,9 @@ fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>) -> Result
     match renameat(parent, name, quarantine, kept.as_str()) {
         Ok(()) => Ok(Fate::Kept(kept)),
         Err(Errno::XDEV) => {
-            if copy(parent, name, quarantine, &kept).is_ok() {
-                unlinkat(parent, name, AtFlags::empty())?;
-                return Ok(Fate::Kept(kept));
-            }
+            let copied = copy::copy(parent, name, quarantine, &kept).is_ok();
             remove(parent, name)?;
-            Ok(Fate::Removed)
+            Ok(if copied { Fate::Kept(kept) } else { Fate::Removed })
         }
         Err(errno) => Err(errno),
     }
@@ -238,29 +232,4 @@ fn remove(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
         Err(errno) => Err(errno),
         Ok(_) => Err(Errno::NOTEMPTY),
     }
-}
-
-/// Copies a small file or a link to a quarantine on another file system.
-fn copy(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, kept: &str) -> Result<(), Errno> {
-    let found = facts::of_entry(parent, name)?;
-    if found.kind == Kind::Symlink {
-        let text = readlinkat(parent, name, Vec::new())?;
-        return symlinkat(&text, quarantine, kept);
-    }
-    if found.kind != Kind::File || found.size > LARGEST_COPY {
-        return Err(Errno::XDEV);
-    }
-    let from = std::fs::File::from(openat(parent, name, FILE, Mode::empty())?);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut into = std::fs::File::from(openat(quarantine, kept, flags, Mode::RUSR | Mode::WUSR)?);
-    let mut bytes = Vec::new();
-    let copied = from
-        .take(LARGEST_COPY)
-        .read_to_end(&mut bytes)
-        .and_then(|_| into.write_all(&bytes));
-    if copied.is_err() {
-        unlinkat(quarantine, kept, AtFlags::empty())?;
-        return Err(Errno::IO);
-    }
-    Ok(())
 }

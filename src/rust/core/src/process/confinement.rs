@@ -69,6 +69,9 @@ pub struct Place {
     pub write: bool,
     /// Whether file systems mounted below it are seen.
     pub mounts: bool,
+    /// Whether nothing but its names, and those in directories below, are seen. Where mounts close what
+    /// is closed, no place needs that.
+    pub names: bool,
 }
 
 /// Something in a place that stays closed.
@@ -127,6 +130,7 @@ impl Confinement {
             body.long(place.inode);
             body.flag(place.write);
             body.flag(place.mounts);
+            body.flag(place.names);
         }
         body.count(self.covers.len());
         for cover in &self.covers {
@@ -154,6 +158,7 @@ impl Confinement {
                 inode: body.long()?,
                 write: body.flag()?,
                 mounts: body.flag()?,
+                names: body.flag()?,
             });
         }
         let mut covers = Vec::new();

@@ -569,6 +569,7 @@ mod tests {
             inode: 2,
             write: true,
             mounts: false,
+            names: false,
         };
         Confinement {
             places: vec![
@@ -577,6 +578,7 @@ mod tests {
                     path: b"/".to_vec(),
                     write: false,
                     mounts: true,
+                    names: true,
                     ..place
                 },
             ],

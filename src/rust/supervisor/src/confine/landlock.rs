@@ -79,7 +79,11 @@ fn rules(confinement: &Confinement, opened: Vec<OwnedFd>, own_root: bool) -> Res
     let never = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
     let write = AccessFs::from_all(KNOWN) & !never;
     for (place, opened) in confinement.places.iter().zip(opened) {
-        let access = if place.write { write } else { read };
+        let access = match place {
+            Place { names: true, .. } => AccessFs::ReadDir.into(),
+            Place { write: true, .. } => write,
+            _ => read,
+        };
         rules = allow(rules, opened, access)?;
     }
     Ok(Rules(rules))

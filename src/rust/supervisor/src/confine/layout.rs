@@ -96,6 +96,7 @@ mod tests {
             inode: 0,
             write: true,
             mounts,
+            names: false,
         }
     }
 

@@ -218,7 +218,8 @@ impl Root {
     /// A directory of the host, if it is the one that was admitted.
     fn place(&self, path: &[u8], place: &Place) -> Result<(), Errno> {
         // The processes that the host's /proc shows are not the command's, nor is its root.
-        if path.is_empty() || path == b"proc" || path.starts_with(b"proc/") {
+        // Nor do mounts show names without what they stand for.
+        if path.is_empty() || path == b"proc" || path.starts_with(b"proc/") || place.names {
             return Err(Errno::EINVAL);
         }
         let found = self.on_host(path, ResolveFlags::NO_SYMLINKS)?.ok_or(Errno::ENOENT)?;

@@ -1,0 +1,258 @@
+//! Carve-outs under the real supervisor, from a capability to what is left in its roots: with mounts,
+//! and with Landlock alone.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec};
+use rhocap_core::environment::EnvironmentSpec;
+use rhocap_core::limits::Limits;
+use rhocap_core::policy::{Network, Placement, Process};
+use rhocap_core::process::protocol::Exit;
+use rhocap_core::resolve::Use;
+use rhocap_core::verb::command::Ask;
+use rhocap_core::verb::{self, Caller, Principal, Request, Value};
+
+/// What is there before each command.
+const FILES: &[&str] = &[
+    "root/f",
+    "root/.env",
+    "root/.git/hooks/old",
+    "root/.git/config",
+    "root/.git/HEAD",
+    "root/src/a",
+    "root/home/.ssh/key",
+    "root/home/z",
+    "root/lib/pkg/x",
+];
+
+fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
+    path.as_ref().as_os_str().as_bytes().to_vec()
+}
+
+struct Fixture {
+    _kept: tempfile::TempDir,
+    root: PathBuf,
+    capability: Arc<Capability>,
+}
+
+impl Fixture {
+    fn new() -> Option<Self> {
+        let kept = tempfile::tempdir().unwrap();
+        let top = kept.path().canonicalize().unwrap();
+        for file in FILES {
+            fs::create_dir_all(top.join(file).parent().unwrap()).unwrap();
+            fs::write(top.join(file), "IN\n").unwrap();
+        }
+        fs::create_dir(top.join("beside")).unwrap();
+        let root = top.join("root");
+        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        let made = Capability::new(CapabilitySpec {
+            read: Vec::new(),
+            write: vec![bytes(&root)],
+            cwd: bytes(&root),
+            // Readable inside of what is writable.
+            libraries: vec![bytes(root.join("lib"))],
+            environment: EnvironmentSpec::default(),
+            process: Process::Confined,
+            network: Network::None,
+            placement: Placement::Local,
+            deny: texts(deny_defaults()),
+            protect: texts(protect_defaults()),
+            limits: Limits::default(),
+            reserved: Vec::new(),
+            commands: CommandSpec {
+                supervisor: env!("CARGO_BIN_EXE_rhocap-supervisor").into(),
+                beside: bytes(top.join("beside")),
+            },
+        });
+        match made {
+            Ok(capability) => Some(Self {
+                _kept: kept,
+                root,
+                capability,
+            }),
+            Err(misuse) if misuse.kind == "not_enforceable" => {
+                println!("SKIPPED: {misuse}");
+                None
+            }
+            Err(misuse) => panic!("{misuse}"),
+        }
+    }
+
+    fn mechanism(&self) -> bool {
+        self.capability.enforcement().unwrap().has("mount_namespace")
+    }
+
+    /// Runs a command: whether it did all of it, its output, and what of its making was taken away.
+    fn run(&self, command: &str) -> (bool, String, Vec<String>) {
+        let ask = Ask {
+            command: format!("set -e; {command}").into(),
+            timeout: Some(20.0),
+            ..Ask::default()
+        };
+        let caller = Caller {
+            tool: "test".to_owned(),
+            principal: Principal::User,
+        };
+        let call = verb::run(&self.capability, Request::Bash(ask), caller, Use::Best);
+        let Value::Command(ran) = call.outcome.unwrap_or_else(|refusal| panic!("{command}: {refusal:?}")) else {
+            panic!("no command");
+        };
+        let mut carved: Vec<_> = ran
+            .record
+            .carve_outs
+            .iter()
+            .map(|made| format!("{} {}", made.fate, made.path))
+            .collect();
+        carved.sort();
+        (ran.exit == Some(Exit::Exited(0)), ran.text.text.clone(), carved)
+    }
+}
+
+/// What every way of enforcing refuses, and leaves as it is.
+const REFUSED: &[&str] = &[
+    "cat .env",
+    "echo x > .env",
+    "rm .env",
+    "mv src/a .env",
+    "cat home/.ssh/key",
+    "echo x >> .git/config",
+    "echo x > .git/hooks/pre-commit",
+    "echo x > .git/hooks/old",
+    "rm -r .git/hooks",
+    "mkdir new; mv new .git/hooks",
+    "mv .git/hooks x",
+    "mv .git x; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+    "mv home x; cat x/.ssh/key",
+    "ln .env g; cat g",
+    "ln -s .env src/g; cat src/g",
+    "echo x > lib/pkg/x",
+    "echo x > lib/new",
+    "chmod 777 .git/hooks/old && echo x > .git/hooks/old",
+];
+
+/// What every way allows.
+const ALLOWED: &[(&str, &str)] = &[
+    ("cat f src/a home/z lib/pkg/x", "IN\nIN\nIN\nIN\n"),
+    ("cat .git/config .git/hooks/old", "IN\nIN\n"),
+    ("ls .git", "HEAD\nconfig\nhooks\n"),
+    ("echo more >> f; tail -n 1 f", "more\n"),
+    (
+        "mkdir -p src/b/c; echo x > src/b/c/d; mv src/b src/e; cat src/e/c/d; rm -r src/e",
+        "x\n",
+    ),
+    ("echo x > $TMPDIR/y; cat $TMPDIR/y; echo x > ~/z; cat ~/z", "x\nx\n"),
+];
+
+/// Names that a command can make, and does not keep: what is taken away, and the file that is gone.
+const TAKEN: &[(&str, &[&str])] = &[
+    ("echo x > src/.Rprofile", &["kept src/.Rprofile"]),
+    (
+        "mkdir -p src/n/.git/hooks; touch src/n/.git/hooks/x src/n/.git/HEAD",
+        &["kept src/n/.git/hooks"],
+    ),
+    ("ln -s /etc/passwd src/.netrc", &["kept src/.netrc"]),
+    ("ln -s a src/renv", &["kept src/renv"]),
+    (
+        "mkdir -p src/h/.ssh; chmod 0 src/h/.ssh; chmod 0 src/h",
+        &["kept src/h/.ssh"],
+    ),
+];
+
+fn check(mounts: bool) {
+    let Some(fixture) = Fixture::new() else { return };
+    if fixture.mechanism() != mounts {
+        return println!("SKIPPED: mounts are {}", if mounts { "not to be had" } else { "there" });
+    }
+    let digest = || {
+        let mut all: Vec<_> = FILES
+            .iter()
+            .map(|file| fs::read_to_string(fixture.root.parent().unwrap().join(file)))
+            .map(|text| text.map_err(|error| error.kind()))
+            .collect();
+        // One that is allowed to be written.
+        all.remove(0).ok();
+        all
+    };
+    let before = digest();
+    for command in REFUSED {
+        let (done, output, _) = fixture.run(command);
+        assert!(!done, "{command}: {output}");
+        assert!(!output.contains("IN"), "{command}: {output}");
+        assert_eq!(digest(), before, "{command}");
+        for name in ["x", "new", "g", "src/g"] {
+            let _ = fs::remove_dir_all(fixture.root.join(name)).or_else(|_| fs::remove_file(fixture.root.join(name)));
+        }
+    }
+    for (command, output) in ALLOWED {
+        assert_eq!(
+            fixture.run(command),
+            (true, (*output).to_owned(), Vec::new()),
+            "{command}"
+        );
+    }
+    for (command, taken) in TAKEN {
+        let (done, output, carved) = fixture.run(command);
+        assert!(done, "{command}: {output}");
+        assert_eq!(carved, *taken, "{command}");
+    }
+    assert_eq!(digest(), before);
+    // New names beside carve-outs: only mounts can tell them apart.
+    let (done, _, carved) = fixture.run("echo x > new; echo x > .Rprofile");
+    assert_eq!(done, mounts);
+    assert_eq!(carved.is_empty(), !mounts);
+    assert!(!fixture.root.join(".Rprofile").exists());
+    // The name of a denied directory is not to be listed where a right to list could not leave it out.
+    assert_eq!(fixture.run("ls home").0, mounts);
+}
+
+#[test]
+fn with_mounts() {
+    check(true);
+}
+
+#[test]
+fn with_landlock_alone() {
+    let done = std::thread::spawn(|| {
+        refuse_namespaces();
+        check(false);
+    });
+    if let Err(panic) = done.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Refuses namespaces on this thread and in what it starts.
+fn refuse_namespaces() {
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    };
+    let flag = |flag: i32| {
+        let flag = u64::from(flag.unsigned_abs());
+        let condition =
+            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag).expect("one");
+        SeccompRule::new(vec![condition]).expect("a rule")
+    };
+    let rules = [
+        (
+            libc::SYS_clone,
+            vec![flag(libc::CLONE_NEWUSER), flag(libc::CLONE_NEWNS)],
+        ),
+        (libc::SYS_unshare, Vec::new()),
+    ];
+    let filter: BpfProgram = SeccompFilter::new(
+        rules.into(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EPERM.unsigned_abs()),
+        std::env::consts::ARCH.try_into().expect("a processor"),
+    )
+    .expect("a filter")
+    .try_into()
+    .expect("a program");
+    seccompiler::apply_filter(&filter).expect("a filter");
+}
