@@ -58,7 +58,12 @@ test_that("limits are checked", {
     quote(rho_limits(grace = quote(stop("code that was run")))),
     quote(rho_limits(symlinks = 1)),
     quote(rho_limits(shell = "")),
-    quote(rho_limits(processes = 10)),
+    quote(rho_limits(processes = 0)),
+    quote(rho_limits(open_files = 3)),
+    quote(rho_limits(memory = Inf)),
+    quote(rho_limits(cpu = 0.5)),
+    quote(rho_limits(file_size = -1)),
+    quote(rho_limits(colours = 10)),
     quote(rho_placement_mirai(1)),
     quote(rho_placement_mirai(""))
   )

@@ -49,7 +49,11 @@ fn spec(tree: &tempfile::TempDir) -> CapabilitySpec {
         protect: texts(protect_defaults()),
         limits: Limits::default(),
         reserved: Vec::new(),
-        commands: CommandSpec::default(),
+        // Opened, and never run here.
+        commands: CommandSpec {
+            supervisor: b"/bin/sh".to_vec(),
+            beside: b"/tmp".to_vec(),
+        },
     }
 }
 
@@ -235,8 +239,7 @@ fn patterns_limits_and_policies_that_are_refused() {
     }
     for (process, network, answer) in [
         (Process::Unrestricted, Network::None, "not_enforceable"),
-        (Process::Confined, Network::None, "not_enforceable"),
-        (Process::Confined, Network::Host, "not_enforceable"),
+        // Confined commands are probed by the supervisor itself: see its tests.
         (Process::Unrestricted, Network::Host, "made"),
         (Process::None, Network::None, "made"),
     ] {
@@ -244,6 +247,16 @@ fn patterns_limits_and_policies_that_are_refused() {
         (spec.process, spec.network) = (process, network);
         assert_eq!(kind(Capability::new(spec)), answer, "{process:?} {network:?}");
     }
+    // What only the kernel enforces is refused where it does not.
+    let mut bounded = spec(&tree);
+    bounded.limits.processes = Some(10);
+    assert_eq!(kind(Capability::new(bounded.clone())), "made");
+    (bounded.process, bounded.network) = (Process::Unrestricted, Network::Host);
+    assert_eq!(kind(Capability::new(bounded)), "not_enforceable");
+    let mut lost = spec(&tree);
+    (lost.process, lost.network) = (Process::Unrestricted, Network::Host);
+    lost.commands.supervisor = b"/no/supervisor".to_vec();
+    assert_eq!(kind(Capability::new(lost)), "supervisor");
     let mut elsewhere = spec(&tree);
     elsewhere.placement = Placement::Mirai { compute: None };
     assert_eq!(kind(Capability::new(elsewhere)), "not_enforceable");
