@@ -1,144 +1,17 @@
 //! Commands under the real supervisor: what they gave, and that nothing of them is left. The table
 //! follows the groups of the project's catalogue of commands.
 
+mod harness;
+
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use harness::{Ask, SUPERVISOR};
 use rhocap_core::effect::Cancel;
-use rhocap_core::process::engine::{run, Command, Ending, Ran};
-use rhocap_core::process::protocol::{Cause, End, Exit, Stage, Start};
+use rhocap_core::process::engine::{run, Command, Ending};
+use rhocap_core::process::protocol::{Cause, Exit, Stage, Start};
 use rhocap_core::process::supervisor::{Program, Unusable};
-
-const SUPERVISOR: &str = env!("CARGO_BIN_EXE_rhocap-supervisor");
-
-struct Ask<'a> {
-    command: &'a str,
-    shell: &'a str,
-    timeout: Duration,
-    grace: Duration,
-    input: Option<&'a [u8]>,
-    environment: Vec<String>,
-    output: u64,
-}
-
-impl<'a> Ask<'a> {
-    fn new(command: &'a str) -> Self {
-        Self {
-            command,
-            shell: "/bin/bash",
-            timeout: Duration::from_secs(20),
-            grace: Duration::from_millis(100),
-            input: None,
-            environment: vec!["PATH=/usr/bin:/bin".to_owned()],
-            output: 1 << 20,
-        }
-    }
-
-    /// Times out after a second.
-    fn late(command: &'a str) -> Self {
-        Self {
-            timeout: Duration::from_secs(1),
-            ..Self::new(command)
-        }
-    }
-
-    fn run(&self) -> Answer {
-        self.run_with(&Cancel::default())
-    }
-
-    /// Runs it, and looks through /proc for whatever has the run's mark in its environment or arguments.
-    fn run_with(&self, cancel: &Cancel) -> Answer {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        // The point ends it: without it the mark of one run would be the start of another's.
-        let mark = format!(
-            "rhocap-mark-{}-{}.",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
-        let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
-        let directory = std::fs::File::open("/tmp").expect("a directory");
-        let mut environment: Vec<Vec<u8>> = self.environment.iter().map(|text| text.clone().into_bytes()).collect();
-        environment.push(format!("MARK={mark}").into_bytes());
-        // The mark is an argument too, for what clears its environment: sleep is called by this name.
-        let command = self.command.replace("SLEEP", &format!("exec -a {mark} sleep 30"));
-        let command = Command {
-            start: Start {
-                arguments: [self.shell, "-c", &command]
-                    .iter()
-                    .map(|text| text.as_bytes().to_vec())
-                    .collect(),
-                environment,
-                timeout: Some(self.timeout),
-                grace: self.grace,
-                confinement: None,
-                required: Vec::new(),
-            },
-            input: self.input,
-            directory: directory.as_fd(),
-            output_bytes: self.output,
-        };
-        let started = Instant::now();
-        let ran = run(&program, &command, cancel, &mut |_| {}).expect("a supervisor");
-        let took = started.elapsed();
-        let left = marked(&mark);
-        assert_eq!(left, Vec::<String>::new(), "left of {:?}", self.command);
-        Answer { ran, took }
-    }
-}
-
-struct Answer {
-    ran: Ran,
-    took: Duration,
-}
-
-impl Answer {
-    fn text(&self) -> String {
-        assert_eq!(self.ran.output.dropped, 0);
-        String::from_utf8_lossy(&self.ran.output.head).into_owned()
-    }
-
-    fn end(&self) -> &End {
-        match &self.ran.ending {
-            Ending::Ended(end) => {
-                assert_eq!(end.survivors, Vec::<u32>::new());
-                end
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn is(&self, cause: Cause, exit: Exit) {
-        assert_eq!(
-            (self.end().cause, self.end().leader),
-            (cause, Some(exit)),
-            "{:?}",
-            self.text()
-        );
-    }
-}
-
-/// The processes that have a mark in their environment or arguments and are no zombies.
-fn marked(mark: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
-            continue;
-        };
-        let holds = |file: &str| {
-            std::fs::read(format!("/proc/{pid}/{file}"))
-                .is_ok_and(|text| text.windows(mark.len()).any(|part| part == mark.as_bytes()))
-        };
-        let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
-            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
-        });
-        if pid != std::process::id() && !zombie && (holds("environ") || holds("cmdline")) {
-            found.push(std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-        }
-    }
-    found
-}
 
 #[test]
 fn exits_and_output() {
@@ -295,7 +168,7 @@ fn the_environment_is_what_was_given_and_nothing_else() {
         .map(|entry| entry.split('=').next().unwrap_or(""))
         .collect();
     // The last three are bash's own.
-    assert_eq!(names, ["FOO", "MARK", "PATH", "PWD", "SHLVL", "_"]);
+    assert_eq!(names, ["FOO", "MARKED", "PATH", "PWD", "SHLVL", "_"]);
     let supervisor = Ask::new("tr '\\0' '\\n' < /proc/$PPID/environ; ls /proc/self/fd | tr '\\n' ' '").run();
     // The supervisor's environment is empty or out of reach; beside the three there is what ls opened.
     assert!(supervisor.text().ends_with("0 1 2 3 "), "{:?}", supervisor.text());
