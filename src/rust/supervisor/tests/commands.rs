@@ -293,7 +293,12 @@ fn a_call_can_be_cancelled_at_any_time() {
 #[test]
 fn a_lost_supervisor_is_told_and_nothing_is_left() {
     let away = "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; ";
+    // Forks and ends, over and over: younger than any list of processes.
+    let hopper = "h='if (($2)); then setsid -f bash -c \"$1\" \"$0\" \"$1\" $(($2 - 1)); fi'; \
+                  for i in 1 2 3; do setsid -f bash -c \"$h\" MARK \"$h\" 5000; done; sleep 0.1; ";
     for (end, left) in [
+        ("kill -9 $PPID; (SLEEP)", hopper.to_owned()),
+        ("kill -STOP $PPID; (SLEEP)", hopper.to_owned()),
         ("kill -9 $PPID; (SLEEP)", away.to_owned()),
         ("kill -STOP $PPID; (SLEEP)", away.to_owned()),
         ("kill -9 $PPID; exit 0", away.to_owned()),

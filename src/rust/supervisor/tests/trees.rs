@@ -201,7 +201,7 @@ fn random_nasty_trees_leave_nothing() {
         }
         let way = match random.below(8) {
             0 | 1 => Way::Exits,
-            2 | 3 | 4 => Way::TimesOut,
+            2..=4 => Way::TimesOut,
             5 => Way::Cancelled,
             6 => Way::LosesSupervisor,
             _ => Way::StopsSupervisor,
