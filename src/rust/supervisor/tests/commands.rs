@@ -10,7 +10,7 @@ use std::time::Duration;
 use harness::{Ask, SUPERVISOR};
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::{run, Command, Ending};
-use rhocap_core::process::protocol::{Cause, Exit, Stage, Start};
+use rhocap_core::process::protocol::{Cause, Exit, Method, Stage, Start};
 use rhocap_core::process::supervisor::{Program, Unusable};
 
 #[test]
@@ -337,9 +337,64 @@ fn a_lost_supervisor_is_told_and_nothing_is_left() {
     }
 }
 
+/// The names of the groups that supervisors made, where this process may make one.
+fn groups() -> Option<Vec<String>> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mount = mounts
+        .lines()
+        .find(|line| line.contains(" - cgroup2 "))?
+        .split(' ')
+        .nth(4)?;
+    let probe = Path::new(mount).join(format!("test-rhocap-{}", std::process::id()));
+    std::fs::create_dir(&probe).ok()?;
+    std::fs::remove_dir(&probe).ok()?;
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    own.lines().any(|line| line == "0::/").then(|| {
+        let names = std::fs::read_dir(mount).into_iter().flatten().flatten();
+        names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    })
+}
+
+#[test]
+fn a_command_has_a_control_group_where_the_host_gives_one() {
+    let ended = Ask::new("(SLEEP) & cat /proc/self/cgroup").run();
+    let group = ended
+        .text()
+        .lines()
+        .find_map(|line| Some(line.strip_prefix("0::/")?.to_owned()));
+    if groups().is_none() {
+        assert_eq!(ended.end().method, Method::Descent);
+        println!("skipped: no control group can be made here");
+        return;
+    }
+    assert_eq!(ended.end().method, Method::Group);
+    let group = group.expect("a group");
+    assert!(group.starts_with("rhocap-"), "{group}");
+    assert!(!groups().expect("groups").contains(&group), "{group} is left");
+    // One that cannot be started leaves none, and one that loses its supervisor neither; what has shed its
+    // mark is found in the group, and groups that the command made in its own are removed with it.
+    let missing = Ask {
+        shell: "/no/bash",
+        ..Ask::new("true")
+    };
+    missing.run();
+    let inner = "g=$(awk '/ - cgroup2 /{print $5}' /proc/self/mountinfo)$(sed -n 's/^0:://p' /proc/self/cgroup); \
+                 mkdir $g/inner && echo $g; ";
+    for end in ["exit 0", "kill -9 $PPID; (SLEEP)"] {
+        let command = format!("{inner} setsid -f bash -c 'ulimit -x 5 && echo shed; SLEEP'; sleep 0.2; {end}");
+        let answer = Ask::new(&command).run();
+        let text = answer.text();
+        let (group, shed) = text.trim().split_once('\n').expect("a group");
+        assert_eq!(shed, "shed");
+        assert!(!Path::new(group).exists(), "{group} is left: {:?}", answer.ran.ending);
+    }
+}
+
 #[test]
 fn many_at_once_do_not_disturb_each_other() {
-    let threads: Vec<_> = (0..24_i32)
+    let threads: Vec<_> = (0..32_i32)
         .map(|number| {
             std::thread::spawn(move || {
                 let cancel = Cancel::default();
