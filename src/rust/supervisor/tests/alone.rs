@@ -326,6 +326,8 @@ fn trees_are_ended_where_the_kernel_does_not_tell_children() {
             environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
             timeout: Some(Duration::from_secs(2)),
             grace: Duration::from_millis(50),
+            confinement: None,
+            required: Vec::new(),
         };
         let order = frame(&Order::Start(start, Mark::new())).expect("a frame");
         let mut alone = Alone::start_as(&mut hidden(&[env!("CARGO_BIN_EXE_rhocap-supervisor")]));

@@ -177,6 +177,8 @@ fn a_command_does_not_depend_on_the_thread_that_started_it() {
             environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
             timeout: Some(PATIENCE),
             grace: Duration::ZERO,
+            confinement: None,
+            required: Vec::new(),
         };
         let null = File::options()
             .read(true)

@@ -80,6 +80,8 @@ impl<'a> Ask<'a> {
                 environment,
                 timeout: Some(self.timeout),
                 grace: self.grace,
+                confinement: None,
+                required: Vec::new(),
             },
             input: self.input,
             directory: directory.as_fd(),
