@@ -234,6 +234,10 @@ fn trees_that_time_out_are_ended() {
         assert!(answer.took < Duration::from_secs(10), "{command}: {:?}", answer.took);
         assert!(answer.ran.signals.iter().any(|(signal, ..)| *signal == libc::SIGTERM));
     }
+    if Path::new("/usr/bin/script").exists() {
+        let answer = Ask::late("script -qc 'SLEEP' /dev/null").run();
+        assert_eq!(answer.end().cause, Cause::TimedOut, "a terminal of its own");
+    }
     // Those who clean up may; those who ignore it may not.
     let answer = Ask {
         grace: Duration::from_secs(5),
@@ -260,6 +264,29 @@ fn processes_that_fork_while_they_are_killed_are_ended() {
     }
 }
 
+/// `RHOCAP_STORM=1` is the full size: a thousand processes at once.
+#[test]
+fn storms_are_ended() {
+    let (depth, storm) = if std::env::var_os("RHOCAP_STORM").is_some() {
+        (9, 300)
+    } else {
+        (4, 40)
+    };
+    let bomb =
+        format!("b() {{ if (($1)); then b $(($1 - 1)) & b $(($1 - 1)) & fi; trap '' TERM; (SLEEP); }}; b {depth}");
+    let storm = format!("for i in $(seq {storm}); do setsid -f bash -c 'trap \"\" TERM; SLEEP'; done; (SLEEP)");
+    for command in [bomb, storm] {
+        let answer = Ask {
+            timeout: Duration::from_secs(3),
+            ..Ask::new(&command)
+        }
+        .run();
+        let end = answer.end();
+        assert_eq!(end.cause, Cause::TimedOut);
+        println!("{} of {} killed in {:?}", end.killed, end.found + 1, end.ending);
+    }
+}
+
 #[test]
 fn a_call_can_be_cancelled_at_any_time() {
     let cancel = Cancel::default();
@@ -274,8 +301,12 @@ fn a_call_can_be_cancelled_at_any_time() {
     assert!(answer.took < Duration::from_secs(10));
     thread.join().expect("the thread");
 
-    // Before it began, and around its own end.
-    for delay in (0..60).map(|step| step * 100) {
+    // Around its start, and around its own end. `RHOCAP_RACES=1000` is the full size.
+    let races = std::env::var("RHOCAP_RACES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(60_u64);
+    for delay in (0..races).map(|step| step * 6000 / races) {
         let cancel = Cancel::default();
         let other = cancel.clone();
         let thread = std::thread::spawn(move || {
