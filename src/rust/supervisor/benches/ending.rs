@@ -4,7 +4,7 @@
 
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::{run, Command, Ending, Ran};
@@ -59,26 +59,50 @@ fn ending(command: &str, rounds: usize) -> (Duration, u32) {
     (median(times.collect()), killed)
 }
 
+/// What nobody can be faster than: as many children of our own, killed and waited for.
+fn bound(count: usize, rounds: usize) -> Duration {
+    let times = (0..rounds).map(|_| {
+        let children = (0..count).map(|_| std::process::Command::new("sleep").arg("30").spawn().expect("sleep"));
+        let mut children: Vec<_> = children.collect();
+        std::thread::sleep(Duration::from_millis(100));
+        let begun = Instant::now();
+        for child in &mut children {
+            child.kill().expect("a child");
+        }
+        for child in &mut children {
+            child.wait().expect("a child");
+        }
+        begun.elapsed()
+    });
+    median(times.collect())
+}
+
 fn main() {
-    let times = (0..300).map(|_| one("true", &Cancel::default(), &mut |_| {}).duration);
+    const ROUNDS: usize = 5;
+    let times = (0..100).map(|_| one("true", &Cancel::default(), &mut |_| {}).duration);
     println!("true: {:?}", median(times.collect()));
     for count in [50, 200] {
+        let least = bound(count, ROUNDS);
+        println!("{count} children of our own, killed and reaped: {least:?}");
         for (name, each) in [
             (
-                "away, no environment",
-                "setsid -f env -i sleep 30 </dev/null >/dev/null 2>&1",
+                "away, TERM ignored",
+                "(trap '' TERM; setsid -f env -i sleep 30 </dev/null >/dev/null 2>&1)",
             ),
-            ("away, TERM ignored", "(trap '' TERM; setsid -f sleep 30)"),
-            ("children", "sleep 30 &"),
-            ("pairs", "setsid -f bash -c 'sleep 30; :'"),
+            ("children, TERM ignored", "(trap '' TERM; exec sleep 30) &"),
+            (
+                "away with a child each",
+                "setsid -f bash -c 'trap \"\" TERM; sleep 30; :'",
+            ),
         ] {
             let command = format!("for i in $(seq {count}); do {each}\ndone; sleep 0.1; echo '!'; sleep 30");
-            let (time, killed) = ending(&command, 9);
-            println!("{count} {name}: {time:?} ({killed} killed)");
+            let (time, killed) = ending(&command, ROUNDS);
+            let ratio = time.as_secs_f64() / least.as_secs_f64();
+            println!("{count} {name}: {time:?}, {ratio:.2} times that ({killed} killed)");
         }
     }
     // A chain: each the child of the one before.
-    let command = "c() { if (($1)); then (c $(($1 - 1))) & wait; else echo '!'; sleep 30; fi; }; c 100";
-    let (time, killed) = ending(command, 9);
+    let command = "trap '' TERM; c() { if (($1)); then (c $(($1 - 1))) & wait; else echo '!'; sleep 30; fi; }; c 100";
+    let (time, killed) = ending(command, ROUNDS);
     println!("chain of 100: {time:?} ({killed} killed)");
 }

@@ -7,10 +7,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow};
-use nix::unistd::{fork, ForkResult, Pid};
+use nix::unistd::{ForkResult, Pid};
 use rhocap_core::process::errno::same;
-use rhocap_core::process::mark::Mark;
+use rhocap_core::process::group::Group;
 use rhocap_core::process::protocol::{Stage, Start, DESCRIPTORS};
+
+use crate::fork::fork_into;
 
 /// What a command gets beside its arguments and environment.
 pub struct Descriptors {
@@ -106,14 +108,12 @@ impl Command {
 ///
 /// # Errors
 /// Where it failed, and the error number. No process of it is left then.
-pub fn start(command: Command, mark: Mark) -> Result<Pid, Failed> {
+pub fn start(command: Command, group: &mut Option<Group>) -> Result<Pid, Failed> {
     let (read, write) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| (Stage::Fork, same(errno)))?;
     let parent = nix::unistd::getpid();
-    // SAFETY: this program has one thread, so that the child may do whatever the parent may.
-    match unsafe { fork() }.map_err(|errno| (Stage::Fork, errno))? {
+    match fork_into(group).map_err(|errno| (Stage::Fork, errno))? {
         ForkResult::Child => {
-            mark.carry();
             let (stage, errno) = become_command(&command, parent);
             let mut report = [0; 5];
             report[0] = stage as u8;

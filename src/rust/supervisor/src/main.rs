@@ -10,6 +10,7 @@ mod confine;
 #[cfg(not(target_os = "linux"))]
 #[path = "confine_not.rs"]
 mod confine;
+mod fork;
 mod leader;
 mod peer;
 mod supervision;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use rhocap_core::process::confinement::Confinement;
+use rhocap_core::process::group::Group;
 use rhocap_core::process::mark::Mark;
-use rhocap_core::process::protocol::{Cause, End, Event, Exit, Order, Stage, Start};
+use rhocap_core::process::protocol::{Cause, End, Event, Exit, Method, Order, Stage, Start};
 use rustix::io::Errno;
 use rustix::process::{wait, WaitOptions};
 
@@ -40,14 +41,21 @@ pub fn run(mut peer: Peer) {
         return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
     };
     let started = Instant::now();
-    match begin(&mut peer, &order, mark, descriptors) {
-        Err((stage, errno)) => peer.tell(&Event::Failed(stage, errno as i32)),
+    // What comes of this process carries it too, and should this one be stopped, it is found with them.
+    mark.carry();
+    let mut group = None;
+    match begin(&mut peer, &order, mark, descriptors, &mut group) {
+        Err((stage, errno)) => {
+            let _ = group.as_ref().map(Group::remove);
+            peer.tell(&Event::Failed(stage, errno as i32));
+        }
         Ok((leader, init)) => {
             peer.tell(&Event::Started(leader.as_raw().unsigned_abs()));
             let supervision = Supervision {
                 peer,
                 leader,
                 init,
+                group,
                 left: None,
                 started,
                 timeout: order.timeout,
@@ -65,10 +73,14 @@ fn begin(
     order: &Start,
     mark: Mark,
     descriptors: Descriptors,
+    group: &mut Option<Group>,
 ) -> Result<(Pid, Option<Init>), (Stage, nix::errno::Errno)> {
     let command = Command::of(order, descriptors)?;
     match &order.confinement {
-        None => leader::start(command, mark).map(|leader| (leader, None)),
+        None => {
+            *group = Group::create(std::process::id(), mark);
+            leader::start(command, group).map(|leader| (leader, None))
+        }
         Some(confinement) => {
             let confined = confine::start(confinement, &order.required, Some(&command))?;
             peer.tell(&Event::Confined(confined.enforcement));
@@ -104,6 +116,8 @@ struct Supervision {
     leader: Pid,
     /// None for an unrestricted command, and when it has ended.
     init: Option<Init>,
+    /// Of an unrestricted command, where the host gives one.
+    group: Option<Group>,
     left: Option<(Exit, Duration)>,
     started: Instant,
     timeout: Option<Duration>,
@@ -115,7 +129,12 @@ impl Supervision {
     fn run(mut self) {
         let cause = self.watch();
         let ending = Instant::now();
-        let found = if self.reap() { Vec::new() } else { tree::descendants() };
+        let method = if self.group.is_some() {
+            Method::Group
+        } else {
+            Method::Descent
+        };
+        let found = if self.is_gone() { Vec::new() } else { self.found() };
         let beside = found
             .iter()
             .filter(|process| process.pid != self.leader && !self.is_init(process.pid))
@@ -130,6 +149,7 @@ impl Supervision {
         };
         self.peer.tell(&Event::Ended(End {
             cause,
+            method,
             leader,
             found: u32::try_from(beside).unwrap_or(u32::MAX),
             killed: u32::try_from(self.killed.len()).unwrap_or(u32::MAX),
@@ -178,7 +198,7 @@ impl Supervision {
             .count();
         self.say_sent(Signal::SIGTERM, sent);
         while let Some(rest) = self.grace.checked_sub(asked.elapsed()) {
-            if self.reap() || matches!(self.peer.hear(), Heard::Gone) {
+            if self.is_gone() || matches!(self.peer.hear(), Heard::Gone) {
                 return;
             }
             waiting::wait(self.watched(), Some(rest));
@@ -190,7 +210,7 @@ impl Supervision {
     fn kill(&mut self) -> Vec<Pid> {
         let begun = Instant::now();
         let mut told = false;
-        while !self.reap() {
+        while !self.is_gone() {
             let found = self.strike();
             if !told && !self.killed.is_empty() {
                 told = true;
@@ -201,7 +221,7 @@ impl Supervision {
             }
             let struck = Instant::now();
             while let Some(rest) = LOOK.checked_sub(struck.elapsed()) {
-                if self.reap() {
+                if self.is_gone() {
                     return Vec::new();
                 }
                 waiting::wait([], Some(rest));
@@ -231,7 +251,35 @@ impl Supervision {
                 self.killed.insert(process.pid);
             }
         });
+        if let Some(group) = &self.group {
+            // What is no child of ours nor of theirs.
+            let beside = group.members().into_iter().map(Pid::from_raw);
+            let beside: Vec<Pid> = beside.filter(|pid| !found.contains(pid)).collect();
+            group.kill();
+            self.killed.extend(&beside);
+            found.extend(beside);
+        }
         found
+    }
+
+    /// All processes of the tree.
+    fn found(&self) -> Vec<Process> {
+        let mut found = tree::descendants();
+        for member in self.group.iter().flat_map(Group::members).map(Pid::from_raw) {
+            if !found.iter().any(|process| process.pid == member) {
+                found.extend(Process::look(member));
+            }
+        }
+        found
+    }
+
+    /// Whether nothing of the tree is left. An empty group is removed then.
+    fn is_gone(&mut self) -> bool {
+        if !self.reap() {
+            return false;
+        }
+        let _ = self.group.take_if(|group| group.remove());
+        self.group.is_none()
     }
 
     /// Takes the status of every child that ended; whether there is no child left, and so, because every

@@ -16,6 +16,14 @@ pub struct Process {
     started: Option<u64>,
 }
 
+impl Process {
+    /// A process that was found in another way; none when it is dead.
+    pub fn look(pid: Pid) -> Option<Self> {
+        let started = Some(look(pid)?.started);
+        Some(Self { pid, started })
+    }
+}
+
 /// Makes this process the one that orphans below it go to, and one that others cannot look into.
 pub fn become_root() {
     #[cfg(target_os = "linux")]

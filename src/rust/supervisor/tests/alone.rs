@@ -1,5 +1,7 @@
 //! The supervisor alone, over its socket: what it does with a peer that is not R's side of rhocap.
 
+mod harness;
+
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,10 +25,14 @@ struct Alone {
 
 impl Alone {
     fn start() -> Self {
+        Self::start_as(&mut Command::new(env!("CARGO_BIN_EXE_rhocap-supervisor")))
+    }
+
+    fn start_as(command: &mut Command) -> Self {
         let (ours, theirs) = UnixStream::pair().expect("a socket pair");
         ours.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         ours.set_write_timeout(Some(PATIENCE)).expect("a timeout");
-        let child = Command::new(env!("CARGO_BIN_EXE_rhocap-supervisor"))
+        let child = command
             .env_clear()
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
@@ -282,4 +288,57 @@ fn a_running_command_ends_with_its_peer() {
             assert!(!Path::new(&format!("/proc/{leader}")).exists());
         }
     }
+}
+
+/// `CONFIG_PROC_CHILDREN` may be missing. It is hidden from one supervisor by a directory of nothing over
+/// its own threads: there it looks first.
+#[test]
+fn trees_are_ended_where_the_kernel_does_not_tell_children() {
+    let empty = std::env::temp_dir().join(format!("rhocap-alone-{}-empty", std::process::id()));
+    std::fs::create_dir_all(&empty).expect("a directory");
+    // exec keeps the number, and with it what is mounted there.
+    let hide = format!(
+        "mount --bind {} /proc/$$/task && ! test -e /proc/$$/task/$$/children || exit 77; exec \"$@\"",
+        empty.display()
+    );
+    let hidden = |program: &[&str]| {
+        let mut command = Command::new("/usr/bin/unshare");
+        command.args(["-Urm", "/bin/sh", "-c", &hide, "sh"]).args(program);
+        command
+    };
+    let possible = hidden(&["/bin/true"]).status().is_ok_and(|status| status.success());
+    if !possible {
+        println!("skipped: no mount namespace in which it can be hidden");
+        return;
+    }
+    let trap = Trap::new("told");
+    let mark = format!("rhocap-alone-{}-told.", std::process::id());
+    for (end, cause) in [("exit 3", Cause::Natural), ("sleep 30", Cause::TimedOut)] {
+        let away = format!("exec -a {mark} sleep 30");
+        let command = format!(
+            "setsid -f env -i /bin/bash -c '{away}' </dev/null >/dev/null 2>&1; ( ( ( trap '' TERM; {away} ) & ) & ); \
+             for i in 1 2 3; do setsid -f bash -c 'sleep 30; {away}'; done; {end}"
+        );
+        let start = Start {
+            arguments: ["/bin/bash", "-c", &command]
+                .map(|text| text.as_bytes().to_vec())
+                .to_vec(),
+            environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+            timeout: Some(Duration::from_secs(2)),
+            grace: Duration::from_millis(50),
+            confinement: None,
+            required: Vec::new(),
+        };
+        let order = frame(&Order::Start(start, Mark::new())).expect("a frame");
+        let mut alone = Alone::start_as(&mut hidden(&[env!("CARGO_BIN_EXE_rhocap-supervisor")]));
+        alone.send(&order, &trap.descriptors());
+        let (events, _) = alone.finish();
+        let Some(Event::Ended(ended)) = events.last() else {
+            panic!("{events:?}")
+        };
+        assert_eq!(ended.cause, cause);
+        assert!(ended.survivors.is_empty() && ended.found >= 5, "{ended:?}");
+        assert_eq!(harness::marked(&mark), Vec::<String>::new());
+    }
+    std::fs::remove_dir(&empty).expect("removed");
 }

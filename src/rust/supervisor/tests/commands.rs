@@ -1,144 +1,17 @@
 //! Commands under the real supervisor: what they gave, and that nothing of them is left. The table
 //! follows the groups of the project's catalogue of commands.
 
+mod harness;
+
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use harness::{Ask, SUPERVISOR};
 use rhocap_core::effect::Cancel;
-use rhocap_core::process::engine::{run, Command, Ending, Ran};
-use rhocap_core::process::protocol::{Cause, End, Exit, Stage, Start};
+use rhocap_core::process::engine::{run, Command, Ending};
+use rhocap_core::process::protocol::{Cause, Exit, Method, Stage, Start};
 use rhocap_core::process::supervisor::{Program, Unusable};
-
-const SUPERVISOR: &str = env!("CARGO_BIN_EXE_rhocap-supervisor");
-
-struct Ask<'a> {
-    command: &'a str,
-    shell: &'a str,
-    timeout: Duration,
-    grace: Duration,
-    input: Option<&'a [u8]>,
-    environment: Vec<String>,
-    output: u64,
-}
-
-impl<'a> Ask<'a> {
-    fn new(command: &'a str) -> Self {
-        Self {
-            command,
-            shell: "/bin/bash",
-            timeout: Duration::from_secs(20),
-            grace: Duration::from_millis(100),
-            input: None,
-            environment: vec!["PATH=/usr/bin:/bin".to_owned()],
-            output: 1 << 20,
-        }
-    }
-
-    /// Times out after a second.
-    fn late(command: &'a str) -> Self {
-        Self {
-            timeout: Duration::from_secs(1),
-            ..Self::new(command)
-        }
-    }
-
-    fn run(&self) -> Answer {
-        self.run_with(&Cancel::default())
-    }
-
-    /// Runs it, and looks through /proc for whatever has the run's mark in its environment or arguments.
-    fn run_with(&self, cancel: &Cancel) -> Answer {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        // The point ends it: without it the mark of one run would be the start of another's.
-        let mark = format!(
-            "rhocap-mark-{}-{}.",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
-        let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
-        let directory = std::fs::File::open("/tmp").expect("a directory");
-        let mut environment: Vec<Vec<u8>> = self.environment.iter().map(|text| text.clone().into_bytes()).collect();
-        environment.push(format!("MARK={mark}").into_bytes());
-        // The mark is an argument too, for what clears its environment: sleep is called by this name.
-        let command = self.command.replace("SLEEP", &format!("exec -a {mark} sleep 30"));
-        let command = Command {
-            start: Start {
-                arguments: [self.shell, "-c", &command]
-                    .iter()
-                    .map(|text| text.as_bytes().to_vec())
-                    .collect(),
-                environment,
-                timeout: Some(self.timeout),
-                grace: self.grace,
-                confinement: None,
-                required: Vec::new(),
-            },
-            input: self.input,
-            directory: directory.as_fd(),
-            output_bytes: self.output,
-        };
-        let started = Instant::now();
-        let ran = run(&program, &command, cancel, &mut |_| {}).expect("a supervisor");
-        let took = started.elapsed();
-        let left = marked(&mark);
-        assert_eq!(left, Vec::<String>::new(), "left of {:?}", self.command);
-        Answer { ran, took }
-    }
-}
-
-struct Answer {
-    ran: Ran,
-    took: Duration,
-}
-
-impl Answer {
-    fn text(&self) -> String {
-        assert_eq!(self.ran.output.dropped, 0);
-        String::from_utf8_lossy(&self.ran.output.head).into_owned()
-    }
-
-    fn end(&self) -> &End {
-        match &self.ran.ending {
-            Ending::Ended(end) => {
-                assert_eq!(end.survivors, Vec::<u32>::new());
-                end
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn is(&self, cause: Cause, exit: Exit) {
-        assert_eq!(
-            (self.end().cause, self.end().leader),
-            (cause, Some(exit)),
-            "{:?}",
-            self.text()
-        );
-    }
-}
-
-/// The processes that have a mark in their environment or arguments and are no zombies.
-fn marked(mark: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
-            continue;
-        };
-        let holds = |file: &str| {
-            std::fs::read(format!("/proc/{pid}/{file}"))
-                .is_ok_and(|text| text.windows(mark.len()).any(|part| part == mark.as_bytes()))
-        };
-        let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
-            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
-        });
-        if pid != std::process::id() && !zombie && (holds("environ") || holds("cmdline")) {
-            found.push(std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-        }
-    }
-    found
-}
 
 #[test]
 fn exits_and_output() {
@@ -295,7 +168,7 @@ fn the_environment_is_what_was_given_and_nothing_else() {
         .map(|entry| entry.split('=').next().unwrap_or(""))
         .collect();
     // The last three are bash's own.
-    assert_eq!(names, ["FOO", "MARK", "PATH", "PWD", "SHLVL", "_"]);
+    assert_eq!(names, ["FOO", "MARKED", "PATH", "PWD", "SHLVL", "_"]);
     let supervisor = Ask::new("tr '\\0' '\\n' < /proc/$PPID/environ; ls /proc/self/fd | tr '\\n' ' '").run();
     // The supervisor's environment is empty or out of reach; beside the three there is what ls opened.
     assert!(supervisor.text().ends_with("0 1 2 3 "), "{:?}", supervisor.text());
@@ -361,6 +234,10 @@ fn trees_that_time_out_are_ended() {
         assert!(answer.took < Duration::from_secs(10), "{command}: {:?}", answer.took);
         assert!(answer.ran.signals.iter().any(|(signal, ..)| *signal == libc::SIGTERM));
     }
+    if Path::new("/usr/bin/script").exists() {
+        let answer = Ask::late("script -qc 'SLEEP' /dev/null").run();
+        assert_eq!(answer.end().cause, Cause::TimedOut, "a terminal of its own");
+    }
     // Those who clean up may; those who ignore it may not.
     let answer = Ask {
         grace: Duration::from_secs(5),
@@ -387,6 +264,29 @@ fn processes_that_fork_while_they_are_killed_are_ended() {
     }
 }
 
+/// `RHOCAP_STORM=1` is the full size: a thousand processes at once.
+#[test]
+fn storms_are_ended() {
+    let (depth, storm) = if std::env::var_os("RHOCAP_STORM").is_some() {
+        (9, 300)
+    } else {
+        (4, 40)
+    };
+    let bomb =
+        format!("b() {{ if (($1)); then b $(($1 - 1)) & b $(($1 - 1)) & fi; trap '' TERM; (SLEEP); }}; b {depth}");
+    let storm = format!("for i in $(seq {storm}); do setsid -f bash -c 'trap \"\" TERM; SLEEP'; done; (SLEEP)");
+    for command in [bomb, storm] {
+        let answer = Ask {
+            timeout: Duration::from_secs(3),
+            ..Ask::new(&command)
+        }
+        .run();
+        let end = answer.end();
+        assert_eq!(end.cause, Cause::TimedOut);
+        println!("{} of {} killed in {:?}", end.killed, end.found + 1, end.ending);
+    }
+}
+
 #[test]
 fn a_call_can_be_cancelled_at_any_time() {
     let cancel = Cancel::default();
@@ -401,8 +301,12 @@ fn a_call_can_be_cancelled_at_any_time() {
     assert!(answer.took < Duration::from_secs(10));
     thread.join().expect("the thread");
 
-    // Before it began, and around its own end.
-    for delay in (0..60).map(|step| step * 100) {
+    // Around its start, and around its own end. `RHOCAP_RACES=1000` is the full size.
+    let races = std::env::var("RHOCAP_RACES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(60_u64);
+    for delay in (0..races).map(|step| step * 6000 / races) {
         let cancel = Cancel::default();
         let other = cancel.clone();
         let thread = std::thread::spawn(move || {
@@ -420,7 +324,12 @@ fn a_call_can_be_cancelled_at_any_time() {
 #[test]
 fn a_lost_supervisor_is_told_and_nothing_is_left() {
     let away = "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; ";
+    // Forks and ends, over and over: younger than any list of processes.
+    let hopper = "h='if (($2)); then setsid -f bash -c \"$1\" \"$0\" \"$1\" $(($2 - 1)); fi'; \
+                  for i in 1 2 3; do setsid -f bash -c \"$h\" MARK \"$h\" 5000; done; sleep 0.1; ";
     for (end, left) in [
+        ("kill -9 $PPID; (SLEEP)", hopper.to_owned()),
+        ("kill -STOP $PPID; (SLEEP)", hopper.to_owned()),
         ("kill -9 $PPID; (SLEEP)", away.to_owned()),
         ("kill -STOP $PPID; (SLEEP)", away.to_owned()),
         ("kill -9 $PPID; exit 0", away.to_owned()),
@@ -459,9 +368,64 @@ fn a_lost_supervisor_is_told_and_nothing_is_left() {
     }
 }
 
+/// The names of the groups that supervisors made, where this process may make one.
+fn groups() -> Option<Vec<String>> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mount = mounts
+        .lines()
+        .find(|line| line.contains(" - cgroup2 "))?
+        .split(' ')
+        .nth(4)?;
+    let probe = Path::new(mount).join(format!("test-rhocap-{}", std::process::id()));
+    std::fs::create_dir(&probe).ok()?;
+    std::fs::remove_dir(&probe).ok()?;
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    own.lines().any(|line| line == "0::/").then(|| {
+        let names = std::fs::read_dir(mount).into_iter().flatten().flatten();
+        names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    })
+}
+
+#[test]
+fn a_command_has_a_control_group_where_the_host_gives_one() {
+    let ended = Ask::new("(SLEEP) & cat /proc/self/cgroup").run();
+    let group = ended
+        .text()
+        .lines()
+        .find_map(|line| Some(line.strip_prefix("0::/")?.to_owned()));
+    if groups().is_none() {
+        assert_eq!(ended.end().method, Method::Descent);
+        println!("skipped: no control group can be made here");
+        return;
+    }
+    assert_eq!(ended.end().method, Method::Group);
+    let group = group.expect("a group");
+    assert!(group.starts_with("rhocap-"), "{group}");
+    assert!(!groups().expect("groups").contains(&group), "{group} is left");
+    // One that cannot be started leaves none, and one that loses its supervisor neither; what has shed its
+    // mark is found in the group, and groups that the command made in its own are removed with it.
+    let missing = Ask {
+        shell: "/no/bash",
+        ..Ask::new("true")
+    };
+    missing.run();
+    let inner = "g=$(awk '/ - cgroup2 /{print $5}' /proc/self/mountinfo)$(sed -n 's/^0:://p' /proc/self/cgroup); \
+                 mkdir $g/inner && echo $g; ";
+    for end in ["exit 0", "kill -9 $PPID; (SLEEP)"] {
+        let command = format!("{inner} setsid -f bash -c 'ulimit -x 5 && echo shed; SLEEP'; sleep 0.2; {end}");
+        let answer = Ask::new(&command).run();
+        let text = answer.text();
+        let (group, shed) = text.trim().split_once('\n').expect("a group");
+        assert_eq!(shed, "shed");
+        assert!(!Path::new(group).exists(), "{group} is left: {:?}", answer.ran.ending);
+    }
+}
+
 #[test]
 fn many_at_once_do_not_disturb_each_other() {
-    let threads: Vec<_> = (0..24_i32)
+    let threads: Vec<_> = (0..32_i32)
         .map(|number| {
             std::thread::spawn(move || {
                 let cancel = Cancel::default();

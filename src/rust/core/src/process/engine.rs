@@ -9,6 +9,7 @@ use rustix::pipe::{pipe_with, PipeFlags};
 
 use super::confinement::Enforcement;
 use super::errno::same;
+use super::group::Group;
 use super::lost::{sweep, Swept};
 use super::output::{Capture, Kept};
 use super::protocol::{End, Event, Exit, Stage, Start};
@@ -221,11 +222,12 @@ impl Call<'_> {
 
     /// Does what the supervisor would have done. Its leader dies with it.
     fn lost(&mut self) -> Ending {
+        let (supervisor, mark) = (self.supervisor.pid(), self.supervisor.mark());
         self.supervisor.kill();
         self.supervisor.reap();
         Ending::SupervisorLost(Lost {
             leader: self.leader,
-            swept: sweep(self.supervisor.mark()),
+            swept: sweep(mark, Group::find(supervisor, mark).as_ref()),
         })
     }
 

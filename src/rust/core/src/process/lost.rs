@@ -1,11 +1,13 @@
 //! The end of what a lost supervisor left, by R's side.
 //!
 //! An unrestricted command can kill or stop its supervisor. Its first process dies with it; the others
-//! are found by their [`Mark`], wherever they hang in the tree of processes.
+//! are found by their [`Mark`], wherever they hang in the tree of processes, and in their control group
+//! where they have one.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use super::group::Group;
 use super::mark::Mark;
 use super::status::Status;
 
@@ -13,7 +15,13 @@ use super::status::Status;
 const KILLING: Duration = Duration::from_secs(5);
 
 /// How long processes have to end before all are looked at again.
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How often new numbers are followed in one look.
+const CHASES: u32 = 1000;
+
+/// How many looks that found nothing, but may have missed something, are taken for one that cannot have.
+const ENOUGH: u32 = 20;
 
 /// What became of the processes of a lost supervisor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,33 +34,52 @@ pub struct Swept {
     pub survivors: Vec<u32>,
 }
 
-/// Kills every process that carries the mark until none is left, for a bounded time.
+/// Kills every process of the mark or the group until none is left, for a bounded time.
 #[must_use]
-pub fn sweep(mark: Mark) -> Swept {
+pub fn sweep(mark: Mark, group: Option<&Group>) -> Swept {
     let begun = Instant::now();
     let mut killed = HashSet::new();
     let mut quiet = 0;
     loop {
-        let Some(found) = carriers(mark) else {
+        let mut found = Vec::new();
+        let look = look(&mut |process| {
+            if mark.is_on(process) && !is_dead(process) {
+                found.push(process);
+                if kill(process, mark) {
+                    killed.insert(process);
+                }
+            }
+        });
+        let Some(whole) = look else {
             return swept(false, &killed, &[]);
         };
-        // One look may miss a process whose number is below that of the one that made it.
-        quiet = if found.is_empty() { quiet + 1 } else { 0 };
-        if quiet == 2 {
-            return swept(true, &killed, &[]);
+        // What has shed its mark.
+        let members = group.map(Group::members).unwrap_or_default();
+        if let (Some(group), false) = (group, members.is_empty()) {
+            group.kill();
+            killed.extend(&members);
+            found.extend(members.iter().filter(|member| !is_dead(**member)));
         }
-        for process in &found {
-            if kill(*process, mark) {
-                killed.insert(*process);
-            }
+        quiet = match (found.is_empty(), whole) {
+            (true, true) => ENOUGH,
+            (true, false) => quiet + 1,
+            (false, _) => 0,
+        };
+        if quiet >= ENOUGH {
+            let _ = group.map(Group::remove);
+            return swept(true, &killed, &[]);
         }
         if begun.elapsed() > KILLING {
             return swept(true, &killed, &found);
         }
-        if quiet == 0 {
+        if !found.is_empty() {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+fn is_dead(process: i32) -> bool {
+    Status::of(process).is_none_or(|status| status.is_dead())
 }
 
 fn swept(searched: bool, killed: &HashSet<i32>, survivors: &[i32]) -> Swept {
@@ -63,18 +90,44 @@ fn swept(searched: bool, killed: &HashSet<i32>, survivors: &[i32]) -> Swept {
     }
 }
 
-/// The processes that carry a mark and are not dead; none when there is no /proc to look in.
-fn carriers(mark: Mark) -> Option<Vec<i32>> {
-    let processes = std::fs::read_dir("/proc").ok()?;
-    let numbers = processes
+/// Visits every process there is, those too that are made meanwhile; whether that was all, or none when
+/// there is no /proc to look in.
+///
+/// A process that forks and ends, over and over, is always younger than a list of all processes. So the
+/// numbers that the kernel gave since are looked at, too, until it gave no new one. A number is given
+/// before its process can be seen, but then the process that makes it is still there and is seen itself.
+fn look(visit: &mut dyn FnMut(i32)) -> Option<bool> {
+    let before = newest();
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let numbers = entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut any = false;
-    let found = numbers
-        .inspect(|_| any = true)
-        .filter(|process| mark.is_on(*process) && Status::of(*process).is_some_and(|status| !status.is_dead()))
-        .collect();
-    any.then_some(found)
+    let mut numbers: Vec<i32> = numbers.collect();
+    if numbers.is_empty() {
+        return None;
+    }
+    // The younger ones sooner: they may not be there for long.
+    numbers.sort_unstable_by(|one, other| other.cmp(one));
+    numbers.into_iter().for_each(&mut *visit);
+    let Some(mut seen) = before else { return Some(false) };
+    for _ in 0..CHASES {
+        match newest() {
+            Some(now) if now == seen => return Some(true),
+            Some(now) if now > seen => {
+                (seen + 1..=now).for_each(&mut *visit);
+                seen = now;
+            }
+            // The numbers began anew.
+            _ => return Some(false),
+        }
+    }
+    Some(false)
+}
+
+/// The number that was given last (`man 5 proc_loadavg`).
+fn newest() -> Option<i32> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_ascii_whitespace().nth(4)?.parse().ok()
 }
 
 /// Kills a process that still carries the mark: the number could be another's by now, so it is held by

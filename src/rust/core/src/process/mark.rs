@@ -3,12 +3,11 @@
 //! Its death takes the tree apart: each orphan becomes a child of init, and nothing that /proc tells of
 //! parents, sessions or groups leads to it any more. What a process cannot help inheriting, through
 //! `fork`, `exec`, `setsid`, an emptied environment and new namespaces, are its resource limits; and one
-//! of them, on file locks, has meant nothing since Linux 2.4.25. It is set to a random number. The hard
-//! limit is lowered too, unless an outer command's number stands there: only a privileged process can
-//! raise it again.
+//! of them, on file locks, has meant nothing since Linux 2.4.25 (`man 2 getrlimit`). It is set to a random
+//! number. The hard limit is lowered too, unless an outer command's number stands there.
 //!
-//! A command that wants to lose its mark can, as an unrestricted one can do anything. What is found
-//! by it is certain: no process gets such a number by chance.
+//! A command that wants to lose its mark can lower both: an unrestricted one can do anything. What is
+//! found by it is certain: no process gets such a number by chance.
 
 /// The number of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 pub mod confinement;
 pub mod engine;
 pub mod errno;
+pub mod group;
 pub mod live;
 pub mod lost;
 pub mod mark;

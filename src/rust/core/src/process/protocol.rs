@@ -159,11 +159,35 @@ impl Cause {
     const ALL: [Self; 4] = [Self::Natural, Self::TimedOut, Self::Cancelled, Self::Orphaned];
 }
 
+/// How the processes of a tree were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// By walking from parents to children, below a process that gets all orphans.
+    Descent,
+    /// By the members of a control group, too.
+    Group,
+}
+
+impl Method {
+    const ALL: [Self; 2] = [Self::Descent, Self::Group];
+
+    /// The word used in results and receipts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Descent => "descent",
+            Self::Group => "cgroup",
+        }
+    }
+}
+
 /// What became of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// Why it was ended.
     pub cause: Cause,
+    /// How its processes were found.
+    pub method: Method,
     /// How the leader ended; none when it could not be ended.
     pub leader: Option<Exit>,
     /// How many processes were found beside the leader when the tree was to end.
@@ -502,6 +526,7 @@ impl Message for Event {
             Self::Ended(end) => {
                 body.byte(5);
                 body.byte(end.cause as u8);
+                body.byte(end.method as u8);
                 match end.leader {
                     None => body.byte(0),
                     Some(exit) => {
@@ -536,6 +561,7 @@ impl Message for Event {
             4 => Ok(Self::Left(Exit::read(body)?)),
             5 => {
                 let cause = Cause::ALL.get(usize::from(body.byte()?)).copied();
+                let method = Method::ALL.get(usize::from(body.byte()?)).copied();
                 let leader = match body.byte()? {
                     0 => None,
                     1 => Some(Exit::read(body)?),
@@ -543,6 +569,7 @@ impl Message for Event {
                 };
                 Ok(Self::Ended(End {
                     cause: cause.ok_or(Malformed("its cause is unknown"))?,
+                    method: method.ok_or(Malformed("its method is unknown"))?,
                     leader,
                     found: body.number()?,
                     killed: body.number()?,
@@ -636,6 +663,7 @@ mod tests {
     fn events() -> Vec<Event> {
         let end = End {
             cause: Cause::TimedOut,
+            method: Method::Group,
             leader: Some(Exit::Signalled(9)),
             found: 3,
             killed: 4,
@@ -649,6 +677,7 @@ mod tests {
             Event::Sent(15, 2, Duration::from_secs(2)),
             Event::Left(Exit::Exited(255)),
             Event::Ended(End {
+                method: Method::Descent,
                 leader: None,
                 ..end.clone()
             }),
