@@ -38,6 +38,7 @@ pub struct Command {
     arguments: Vec<CString>,
     environment: Vec<CString>,
     descriptors: Descriptors,
+    mark: Mark,
 }
 
 impl Command {
@@ -45,7 +46,7 @@ impl Command {
     ///
     /// # Errors
     /// A text that holds a NUL byte.
-    pub fn of(order: &Start, descriptors: Descriptors) -> Result<Self, Failed> {
+    pub fn of(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Self, Failed> {
         let strings = |texts: &[Vec<u8>]| {
             let texts = texts.iter().map(|text| CString::new(text.as_slice()));
             texts
@@ -56,7 +57,13 @@ impl Command {
             arguments: strings(&order.arguments)?,
             environment: strings(&order.environment)?,
             descriptors,
+            mark,
         })
+    }
+
+    /// Has this process, and what comes of it, carry the command's mark.
+    pub fn mark(&self) {
+        self.mark.carry();
     }
 
     /// Enters the working directory.
@@ -106,14 +113,13 @@ impl Command {
 ///
 /// # Errors
 /// Where it failed, and the error number. No process of it is left then.
-pub fn start(command: Command, mark: Mark) -> Result<Pid, Failed> {
+pub fn start(command: Command) -> Result<Pid, Failed> {
     let (read, write) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| (Stage::Fork, same(errno)))?;
     let parent = nix::unistd::getpid();
     // SAFETY: this program has one thread, so that the child may do whatever the parent may.
     match unsafe { fork() }.map_err(|errno| (Stage::Fork, errno))? {
         ForkResult::Child => {
-            mark.carry();
             let (stage, errno) = become_command(&command, parent);
             let mut report = [0; 5];
             report[0] = stage as u8;
@@ -155,6 +161,7 @@ fn report(pipe: &OwnedFd) -> Option<Failed> {
 
 /// Turns the child into the command; comes back only when that failed.
 fn become_command(command: &Command, parent: Pid) -> Failed {
+    command.mark();
     let tried = tie_to(parent)
         .map_err(|errno| (Stage::Setup, errno))
         .and_then(|()| command.enter_directory())

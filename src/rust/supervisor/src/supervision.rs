@@ -34,7 +34,8 @@ pub fn run(mut peer: Peer) {
     let (order, mark) = match first_order(&mut peer) {
         Some(Order::Start(start, mark)) => (start, mark),
         Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
-        _ => return,
+        // Nothing was started, and nothing will be.
+        Some(Order::Cancel) | None => return,
     };
     let Some(descriptors) = Descriptors::of(peer.take_descriptors()) else {
         return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
@@ -66,9 +67,9 @@ fn begin(
     mark: Mark,
     descriptors: Descriptors,
 ) -> Result<(Pid, Option<Init>), (Stage, nix::errno::Errno)> {
-    let command = Command::of(order, descriptors)?;
+    let command = Command::of(order, mark, descriptors)?;
     match &order.confinement {
-        None => leader::start(command, mark).map(|leader| (leader, None)),
+        None => leader::start(command).map(|leader| (leader, None)),
         Some(confinement) => {
             let confined = confine::start(confinement, &order.required, Some(&command))?;
             peer.tell(&Event::Confined(confined.enforcement));
@@ -91,9 +92,8 @@ fn probe(confinement: &Confinement) -> Event {
 fn first_order(peer: &mut Peer) -> Option<Order> {
     loop {
         match peer.hear() {
-            // Nothing was started, and nothing will be.
-            Heard::Order(Order::Cancel) | Heard::Gone => return None,
-            Heard::Order(order) => return Some(order),
+            Heard::Order(order) => return Some(*order),
+            Heard::Gone => return None,
             Heard::Nothing => waiting::wait([peer.as_fd()], None),
         }
     }
@@ -216,13 +216,13 @@ impl Supervision {
         if self.init.is_some() {
             // With its first process the kernel kills all of a process namespace, at once.
             for process in tree::descendants() {
+                found.push(process.pid);
                 if self.is_init(process.pid) {
                     tree::send(process, Signal::SIGKILL);
                 } else {
-                    found.push(process.pid);
+                    self.killed.insert(process.pid);
                 }
             }
-            self.killed.extend(&found);
             return found;
         }
         tree::walk(&mut |process| {

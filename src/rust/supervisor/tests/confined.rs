@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -834,17 +835,18 @@ fn system_calls_that_lead_out_are_refused() {
                       print(name, r, ctypes.get_errno())\n"
         .to_owned();
     for (name, number, arguments) in refused_calls() {
-        script.push_str(&format!("t('{name}', {number}, {arguments})\n"));
+        writeln!(script, "t('{name}', {number}, {arguments})").expect("a line");
     }
-    let calls = refused_calls();
-    let mut expected: String = calls
-        .iter()
-        .map(|(name, ..)| format!("{name} -1 {}\n", libc::EPERM))
-        .collect();
-    script.push_str(&format!(
-        "t('clone3', {}, 0, 0)\nt('next', 470, 0)\nt('later', 600, 0)\n",
+    let mut expected = String::new();
+    for (name, ..) in refused_calls() {
+        writeln!(expected, "{name} -1 {}", libc::EPERM).expect("a line");
+    }
+    writeln!(
+        script,
+        "t('clone3', {}, 0, 0)\nt('next', 470, 0)\nt('later', 600, 0)",
         libc::SYS_clone3
-    ));
+    )
+    .expect("a line");
     expected.push_str("clone3 -1 38\nnext -1 38\nlater -1 38\n");
     if cfg!(target_arch = "x86_64") {
         // getpid and socket by x32's numbers.

@@ -206,6 +206,9 @@ impl Plan<'_> {
     /// The child: comes back only with a failure, or when there is nothing to execute.
     fn child(&self, reporter: &Reporter, status: OwnedFd, parent: Pid) -> Result<(), Failed> {
         let setup = |errno| (Stage::Setup, errno);
+        if let Some(command) = self.command {
+            command.mark();
+        }
         if !self.namespaces.files_and_processes {
             leader::tie_to(parent).map_err(setup)?;
             return self.become_leader(None, reporter, false);
