@@ -1091,7 +1091,11 @@ fn nothing_is_left_of_any_tree() {
         answer.end()
     );
     let answer = fixture.run("sleep 30 & echo early");
-    assert_eq!((answer.end().found, answer.end().killed), (1, 1), "the init counts for nothing");
+    assert_eq!(
+        (answer.end().found, answer.end().killed),
+        (1, 1),
+        "the init counts for nothing"
+    );
     let alone = fixture.run("true");
     assert_eq!(
         (alone.end().found, alone.end().killed),
@@ -1139,7 +1143,11 @@ fn all_of_it_dies_with_its_supervisor() {
     let fixture = Fixture::new();
     let mark = format!("rhocap-mark-{}-dies.", std::process::id());
     let text = format!("setsid -f bash -c 'exec -a {mark} sleep 30'; trap '' TERM; exec -a {mark} sleep 30");
-    let null = std::fs::File::options().read(true).write(true).open("/dev/null").expect("a device");
+    let null = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .expect("a device");
     let directory = std::fs::File::open(&fixture.directory).expect("a directory");
     let start = Start {
         arguments: ["/bin/bash", "-c", &text].map(|text| text.as_bytes().to_vec()).to_vec(),
