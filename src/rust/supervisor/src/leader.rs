@@ -10,6 +10,7 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::{ForkResult, Pid};
 use rhocap_core::process::errno::same;
 use rhocap_core::process::group::Group;
+use rhocap_core::process::mark::Mark;
 use rhocap_core::process::protocol::{Stage, Start, DESCRIPTORS};
 
 use crate::fork::fork_into;
@@ -40,6 +41,7 @@ pub struct Command {
     arguments: Vec<CString>,
     environment: Vec<CString>,
     descriptors: Descriptors,
+    mark: Mark,
 }
 
 impl Command {
@@ -47,7 +49,7 @@ impl Command {
     ///
     /// # Errors
     /// A text that holds a NUL byte.
-    pub fn of(order: &Start, descriptors: Descriptors) -> Result<Self, Failed> {
+    pub fn of(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Self, Failed> {
         let strings = |texts: &[Vec<u8>]| {
             let texts = texts.iter().map(|text| CString::new(text.as_slice()));
             texts
@@ -58,7 +60,13 @@ impl Command {
             arguments: strings(&order.arguments)?,
             environment: strings(&order.environment)?,
             descriptors,
+            mark,
         })
+    }
+
+    /// Has this process, and what comes of it, carry the command's mark.
+    pub fn mark(&self) {
+        self.mark.carry();
     }
 
     /// Enters the working directory.
@@ -155,6 +163,7 @@ fn report(pipe: &OwnedFd) -> Option<Failed> {
 
 /// Turns the child into the command; comes back only when that failed.
 fn become_command(command: &Command, parent: Pid) -> Failed {
+    command.mark();
     let tried = tie_to(parent)
         .map_err(|errno| (Stage::Setup, errno))
         .and_then(|()| command.enter_directory())

@@ -12,7 +12,7 @@ use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags,
 /// What came from R's side.
 pub enum Heard {
     /// An order.
-    Order(Order),
+    Order(Box<Order>),
     /// Nothing more for now.
     Nothing,
     /// R's side hung up, or talks nonsense.
@@ -54,7 +54,7 @@ impl Peer {
     pub fn hear(&mut self) -> Heard {
         loop {
             match self.frames.take() {
-                Ok(Some(order)) => return Heard::Order(order),
+                Ok(Some(order)) => return Heard::Order(Box::new(order)),
                 Ok(None) => {}
                 Err(_) => self.gone = true,
             }

@@ -35,7 +35,8 @@ pub fn run(mut peer: Peer) {
     let (order, mark) = match first_order(&mut peer) {
         Some(Order::Start(start, mark)) => (start, mark),
         Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
-        _ => return,
+        // Nothing was started, and nothing will be.
+        Some(Order::Cancel) | None => return,
     };
     let Some(descriptors) = Descriptors::of(peer.take_descriptors()) else {
         return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
@@ -75,7 +76,7 @@ fn begin(
     descriptors: Descriptors,
     group: &mut Option<Group>,
 ) -> Result<(Pid, Option<Init>), (Stage, nix::errno::Errno)> {
-    let command = Command::of(order, descriptors)?;
+    let command = Command::of(order, mark, descriptors)?;
     match &order.confinement {
         None => {
             *group = Group::create(std::process::id(), mark);
@@ -103,9 +104,8 @@ fn probe(confinement: &Confinement) -> Event {
 fn first_order(peer: &mut Peer) -> Option<Order> {
     loop {
         match peer.hear() {
-            // Nothing was started, and nothing will be.
-            Heard::Order(Order::Cancel) | Heard::Gone => return None,
-            Heard::Order(order) => return Some(order),
+            Heard::Order(order) => return Some(*order),
+            Heard::Gone => return None,
             Heard::Nothing => waiting::wait([peer.as_fd()], None),
         }
     }
@@ -127,9 +127,12 @@ struct Supervision {
 
 impl Supervision {
     fn run(mut self) {
+        let confined = self.init.is_some();
         let cause = self.watch();
         let ending = Instant::now();
-        let method = if self.group.is_some() {
+        let method = if confined {
+            Method::Namespace
+        } else if self.group.is_some() {
             Method::Group
         } else {
             Method::Descent
@@ -236,13 +239,13 @@ impl Supervision {
         if self.init.is_some() {
             // With its first process the kernel kills all of a process namespace, at once.
             for process in tree::descendants() {
+                found.push(process.pid);
                 if self.is_init(process.pid) {
                     tree::send(process, Signal::SIGKILL);
                 } else {
-                    found.push(process.pid);
+                    self.killed.insert(process.pid);
                 }
             }
-            self.killed.extend(&found);
             return found;
         }
         tree::walk(&mut |process| {

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -18,7 +19,7 @@ use rhocap_core::process::confinement::{Bounds, Confinement, Cover, Enforcement,
 use rhocap_core::process::engine::{run, Command, Ending, Ran};
 use rhocap_core::process::probe::{probe, Unenforceable};
 use rhocap_core::process::protocol::{Cause, End, Exit, Stage, Start};
-use rhocap_core::process::supervisor::Program;
+use rhocap_core::process::supervisor::{Descriptors, Program, Supervisor};
 use tempfile::TempDir;
 
 const SUPERVISOR: &str = env!("CARGO_BIN_EXE_rhocap-supervisor");
@@ -492,6 +493,8 @@ fn names_outside_cannot_be_changed_either() {
         "chmod 777 READ/file",
         "touch -d 2001-02-03 READ/file",
         "stat /etc/shadow",
+        "stat /../etc/shadow",
+        "stat /../home",
         "chmod 777 /usr/bin/true",
         "chmod 777 /dev/null",
         "chmod 777 /",
@@ -836,17 +839,18 @@ fn system_calls_that_lead_out_are_refused() {
                       print(name, r, ctypes.get_errno())\n"
         .to_owned();
     for (name, number, arguments) in refused_calls() {
-        script.push_str(&format!("t('{name}', {number}, {arguments})\n"));
+        writeln!(script, "t('{name}', {number}, {arguments})").expect("a line");
     }
-    let calls = refused_calls();
-    let mut expected: String = calls
-        .iter()
-        .map(|(name, ..)| format!("{name} -1 {}\n", libc::EPERM))
-        .collect();
-    script.push_str(&format!(
-        "t('clone3', {}, 0, 0)\nt('next', 470, 0)\nt('later', 600, 0)\n",
+    let mut expected = String::new();
+    for (name, ..) in refused_calls() {
+        writeln!(expected, "{name} -1 {}", libc::EPERM).expect("a line");
+    }
+    writeln!(
+        script,
+        "t('clone3', {}, 0, 0)\nt('next', 470, 0)\nt('later', 600, 0)",
         libc::SYS_clone3
-    ));
+    )
+    .expect("a line");
     expected.push_str("clone3 -1 38\nnext -1 38\nlater -1 38\n");
     if cfg!(target_arch = "x86_64") {
         // getpid and socket by x32's numbers.
@@ -889,6 +893,11 @@ fn no_privilege_is_held_or_gained() {
             assert_eq!(value, expected, "{name}");
         }
         assert_eq!(status.output().lines().count(), 7);
+    }
+    if namespaces("the first process") {
+        // Nor by the one that stands above it, which executes nothing and so loses none by that.
+        let first = fixture.run("grep -E '^Cap(Eff|Prm|Inh|Bnd|Amb)' /proc/1/status | cut -f 2 | sort -u");
+        first.says("0000000000000000\n");
     }
     fixture.run("id -u; id -g").says(&format!(
         "{}\n{}\n",
@@ -1083,6 +1092,12 @@ fn nothing_is_left_of_any_tree() {
         "{:?}",
         answer.end()
     );
+    let answer = fixture.run("sleep 30 & echo early");
+    assert_eq!(
+        (answer.end().found, answer.end().killed),
+        (1, 1),
+        "the init counts for nothing"
+    );
     let alone = fixture.run("true");
     assert_eq!(
         (alone.end().found, alone.end().killed),
@@ -1126,60 +1141,42 @@ fn nothing_is_left_of_any_tree() {
 
 #[test]
 fn all_of_it_dies_with_its_supervisor() {
+    // Not by R's side, which finds what a lost supervisor leaves as well: R may be gone too.
     let fixture = Fixture::new();
-    let thread = std::thread::spawn(move || {
-        let answer = fixture.run("setsid -f bash -c 'SLEEP'; (SLEEP)");
-        (answer.ran.ending, answer.took)
-    });
-    // The supervisor is this process's child; several tests may have one.
-    let found = (0..200).find_map(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        supervisors().into_iter().find(|pid| grandchildren(*pid) >= 2)
-    });
-    let supervisor = found.expect("a supervisor");
-    nix::sys::signal::kill(
-        nix::unistd::Pid::from_raw(supervisor),
-        nix::sys::signal::Signal::SIGKILL,
-    )
-    .expect("its end");
-    // The run itself asserts that nothing is left.
-    let (ending, took) = thread.join().expect("a command");
-    assert!(matches!(ending, Ending::SupervisorLost(_)), "{ending:?}");
-    assert!(took < Duration::from_secs(10));
-}
-
-fn supervisors() -> Vec<i32> {
-    let mut found = Vec::new();
-    for task in std::fs::read_dir("/proc/self/task").expect("tasks").flatten() {
-        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        found.extend(
-            children
-                .split_ascii_whitespace()
-                .filter_map(|pid| pid.parse::<i32>().ok()),
-        );
-    }
-    found.retain(|pid| {
-        std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with("rhocap-supervisor"))
-    });
-    found
-}
-
-/// How many processes with the mark's form of sleep lie below.
-fn grandchildren(pid: i32) -> usize {
-    let mut pending = vec![pid];
-    let mut sleeping = 0;
-    while let Some(pid) = pending.pop() {
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        for child in children
-            .split_ascii_whitespace()
-            .filter_map(|pid| pid.parse::<i32>().ok())
-        {
-            let line = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
-            sleeping += usize::from(line.contains("rhocap-mark") || line.contains("SLEEP"));
-            pending.push(child);
+    let mark = format!("rhocap-mark-{}-dies.", std::process::id());
+    let text = format!("setsid -f bash -c 'exec -a {mark} sleep 30'; trap '' TERM; exec -a {mark} sleep 30");
+    let null = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")
+        .expect("a device");
+    let directory = std::fs::File::open(&fixture.directory).expect("a directory");
+    let start = Start {
+        arguments: ["/bin/bash", "-c", &text].map(|text| text.as_bytes().to_vec()).to_vec(),
+        environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+        timeout: None,
+        grace: Duration::ZERO,
+        confinement: Some(fixture.confinement.clone()),
+        required: Vec::new(),
+    };
+    let descriptors = Descriptors {
+        input: null.as_fd(),
+        output: null.as_fd(),
+        directory: directory.as_fd(),
+    };
+    let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
+    let mut supervisor = Supervisor::start(&program, &start, &descriptors).expect("a supervisor");
+    let until = |reached: &dyn Fn(usize) -> bool| {
+        let begun = Instant::now();
+        while !reached(marked(&mark).len()) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", marked(&mark));
+            std::thread::sleep(Duration::from_millis(10));
         }
-    }
-    sleeping
+    };
+    until(&|count| count == 2);
+    supervisor.kill();
+    supervisor.reap();
+    until(&|count| count == 0);
 }
 
 #[test]
@@ -1214,6 +1211,37 @@ fn mounts_below_a_place_are_hidden_unless_granted() {
         fixture.run("echo x > 'disk a/y'").refused();
         assert!(!disk.join("y").exists());
         let _ = std::process::Command::new("umount").arg(&disk).status();
+    });
+}
+
+#[test]
+fn where_proc_is_partly_hidden_there_is_none() {
+    if !root() {
+        return println!("SKIPPED /proc: hiding a part of it needs root");
+    }
+    on_a_thread(|| {
+        // As in a container. SAFETY: the mounts of this thread alone.
+        #[allow(unsafe_code)]
+        let unshared = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+        let mount = |arguments: &[&str]| {
+            let status = std::process::Command::new("mount").args(arguments).status();
+            status.expect("mount").success()
+        };
+        if unshared != 0 || !mount(&["--make-rprivate", "/"]) || !mount(&["--bind", "/dev/null", "/proc/version"]) {
+            return println!("SKIPPED /proc: no mounts for this thread");
+        }
+        let fixture = Fixture::new();
+        let enforcement = fixture.probe().expect("something that enforces");
+        println!("MEASURED with a masked /proc: {enforcement:?}");
+        assert!(enforcement.mechanisms.contains(&"mount_namespace".to_owned()));
+        if !enforcement.gaps.contains(&"no_proc".to_owned()) {
+            return println!("SKIPPED /proc: this kernel gives a fresh one all the same");
+        }
+        fixture.run("ls /proc").says("");
+        fixture.run("cat /proc/1/environ").refused();
+        fixture.run("kill -9 $PPID 2>/dev/null; cat /proc/version").refused();
+        assert_eq!(fixture.run("kill -9 $$").exit(), Exit::Signalled(9));
+        fixture.run("cat WORK/file").says("work\n");
     });
 }
 
@@ -1324,6 +1352,8 @@ fn without_landlock_namespaces_enforce() {
             "cat OUTSIDE/file",
             "cat .env",
             "cat /etc/shadow",
+            "cat /../etc/passwd /../etc/hostname",
+            "ls /../root /../home",
             "kill -9 1; sleep 0.05; exit 1",
             "cat /proc/1/environ",
             "head -c 1 /proc/1/mem",

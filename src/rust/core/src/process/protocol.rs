@@ -166,10 +166,12 @@ pub enum Method {
     Descent,
     /// By the members of a control group, too.
     Group,
+    /// By a process namespace, all of which the kernel kills with its first process.
+    Namespace,
 }
 
 impl Method {
-    const ALL: [Self; 2] = [Self::Descent, Self::Group];
+    const ALL: [Self; 3] = [Self::Descent, Self::Group, Self::Namespace];
 
     /// The word used in results and receipts.
     #[must_use]
@@ -177,6 +179,7 @@ impl Method {
         match self {
             Self::Descent => "descent",
             Self::Group => "cgroup",
+            Self::Namespace => "pid_namespace",
         }
     }
 }

@@ -69,6 +69,9 @@ pub struct CommandRecord {
     pub exit_status: Option<i32>,
     /// The signal that ended its first process.
     pub signal: Option<i32>,
+    /// How its processes were found: `descent`, `cgroup`, `pid_namespace`, or `mark` when the supervisor was
+    /// lost.
+    pub method: &'static str,
     /// How many processes were there beside the first one when the tree was to end.
     pub found: u32,
     /// How many processes were killed.

@@ -251,6 +251,7 @@ fn record(
         ended: ended.as_str(),
         exit_status: status,
         signal,
+        method: end.map_or("mark", |end| end.method.as_str()),
         found: end.map_or(0, |end| end.found),
         killed,
         survivors,

@@ -14,8 +14,9 @@ pub fn unenforceable(bounds: &Bounds, user_namespace: bool) -> bool {
 
 /// Sets the bounds. Last of all, because ours need memory and descriptors too.
 pub fn set(bounds: &Bounds) -> Result<(), Errno> {
-    // A core dump would leave the command's memory in a file, or with a program of the host's.
-    limit(Resource::Core, 0, 0)?;
+    // A core dump would leave the command's memory in a file, or with a program of the host's. The latter
+    // the kernel starts whatever this limit is, unless it is 1, which is too short for a file as well.
+    limit(Resource::Core, 1, 1)?;
     let plain = [
         // One more for the init.
         (

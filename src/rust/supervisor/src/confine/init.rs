@@ -53,11 +53,24 @@ pub fn keep_only(kept: &[i32]) {
     let mut from = 0_u32;
     for number in kept.into_iter().chain([u32::MAX]) {
         if number > from {
-            // SAFETY: the owners of these numbers belong to the parent's course, which is not gone on
-            // with here: this process ends by `exit` or by an exec.
-            unsafe { libc::syscall(libc::SYS_close_range, from, number - 1, 0) };
+            close_all(from, number - 1);
         }
         from = number.saturating_add(1);
+    }
+}
+
+fn close_all(first: u32, last: u32) {
+    // SAFETY: the owners of these numbers belong to the parent's course, which is not gone on with here:
+    // this process ends by `exit` or by an exec.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
+            return;
+        }
+        // Older than Linux 5.9, or refused.
+        let most = u32::try_from(libc::sysconf(libc::_SC_OPEN_MAX).clamp(256, 1 << 20)).unwrap_or(256);
+        for number in first..=last.min(most) {
+            libc::close(i32::try_from(number).unwrap_or(-1));
+        }
     }
 }
 

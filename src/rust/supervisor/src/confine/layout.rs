@@ -57,18 +57,17 @@ pub fn layers<'a>(confinement: &'a Confinement, mounted: &[Vec<u8>]) -> Vec<(Vec
         }
     }
     // What lies in something that is wholly closed cannot be seen, and so not be mounted on.
-    let closed: Vec<Vec<&[u8]>> = layers
-        .iter()
-        .filter(|(_, layer)| matches!(layer, Layer::Hidden | Layer::Cover(Cover { read: false, .. })))
-        .map(|(path, _)| path.clone())
-        .collect();
-    layers
-        .into_iter()
-        .filter(|(path, layer)| {
-            matches!(layer, Layer::Place(_)) || !closed.iter().any(|closed| strictly_below(path, closed))
-        })
-        .map(|(path, layer)| (joined(&path), layer))
-        .collect()
+    let mut closed: Option<Vec<&[u8]>> = None;
+    layers.retain(|path, layer| {
+        if closed.as_ref().is_some_and(|closed| strictly_below(path, closed)) {
+            return matches!(layer, Layer::Place(_));
+        }
+        if matches!(layer, Layer::Hidden | Layer::Cover(Cover { read: false, .. })) {
+            closed = Some(path.clone());
+        }
+        true
+    });
+    layers.into_iter().map(|(path, layer)| (joined(&path), layer)).collect()
 }
 
 fn names(path: &[u8]) -> Vec<&[u8]> {

@@ -158,10 +158,23 @@ fn attempt(
             enforcement: plan.enforcement(built),
         }),
         Err(failed) => {
-            // It ends by itself after a failure, and not when it hangs.
-            let _ = nix::sys::signal::kill(child, nix::sys::signal::Signal::SIGKILL);
-            while nix::sys::wait::waitpid(child, None) == Err(Errno::EINTR) {}
+            end(child);
             Err(failed)
+        }
+    }
+}
+
+/// Ends a child that failed, or that hangs, with all that came of it. One in the hands of a file system
+/// that does not answer is not waited for.
+fn end(child: Pid) {
+    const WAIT: std::time::Duration = std::time::Duration::from_millis(2);
+    const TIMES: u32 = 1000;
+    let _ = nix::sys::signal::kill(child, nix::sys::signal::Signal::SIGKILL);
+    for _ in 0..TIMES {
+        use nix::sys::wait::{waitpid, WaitPidFlag, WaitStatus};
+        match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => std::thread::sleep(WAIT),
+            _ => return,
         }
     }
 }
@@ -206,6 +219,9 @@ impl Plan<'_> {
     /// The child: comes back only with a failure, or when there is nothing to execute.
     fn child(&self, reporter: &Reporter, status: OwnedFd, parent: Pid) -> Result<(), Failed> {
         let setup = |errno| (Stage::Setup, errno);
+        if let Some(command) = self.command {
+            command.mark();
+        }
         if !self.namespaces.files_and_processes {
             leader::tie_to(parent).map_err(setup)?;
             return self.become_leader(None, reporter, false);

@@ -51,6 +51,9 @@ const READ: Limits = Limits {
     execute: true,
 };
 
+/// The major number of null, zero, full, random and urandom.
+const MEMORY_DEVICES: u32 = 1;
+
 struct Root {
     /// The host's root.
     host: OwnedFd,
@@ -171,10 +174,9 @@ impl Root {
                 continue;
             };
             // Another thing under this name would be another thing in the command's hands.
-            const MEMORY: u32 = 1;
             let stat = fstat(&found).map_err(errno)?;
             let device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
-            if device && rustix::fs::major(stat.st_rdev) == MEMORY {
+            if device && rustix::fs::major(stat.st_rdev) == MEMORY_DEVICES {
                 let limits = Limits {
                     read_only: true,
                     devices: true,
@@ -500,15 +502,12 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
-        match (first, after) {
-            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
-                plain.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
-                rest = after;
-            }
-            _ => {
-                plain.push(*first);
-                rest = after;
-            }
+        if let (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) = (first, after) {
+            plain.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+            rest = after;
+        } else {
+            plain.push(*first);
+            rest = after;
         }
     }
     plain

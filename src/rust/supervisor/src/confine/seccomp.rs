@@ -49,7 +49,7 @@ const REFUSED: &[c_long] = &[
     libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_userfaultfd, libc::SYS_fanotify_init,
     libc::SYS_lookup_dcookie, libc::SYS_nfsservctl, libc::SYS_vhangup,
     // The machine's. Most need a capability; a mistake there must not matter.
-    libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_init_module, libc::SYS_finit_module,
+    libc::SYS_kexec_load, SYS_KEXEC_FILE_LOAD, libc::SYS_init_module, libc::SYS_finit_module,
     libc::SYS_delete_module, libc::SYS_reboot, libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_acct,
     libc::SYS_quotactl, libc::SYS_quotactl_fd, libc::SYS_syslog, libc::SYS_sethostname,
     libc::SYS_setdomainname, libc::SYS_settimeofday, libc::SYS_clock_settime,
@@ -57,6 +57,12 @@ const REFUSED: &[c_long] = &[
 
 /// Not in the C library's list yet.
 const SYS_OPEN_TREE_ATTR: c_long = 467;
+
+/// In the list of one C library only.
+#[cfg(target_arch = "x86_64")]
+const SYS_KEXEC_FILE_LOAD: c_long = 320;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_KEXEC_FILE_LOAD: c_long = 294;
 
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib];
