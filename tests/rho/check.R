@@ -178,6 +178,117 @@ expect("the journal reads back whole", length(snapshot@entries) == length(run@en
 told <- any(grepl("OUT\"|SECRET=", readLines(path, warn = FALSE)))
 expect("the journal holds no outside text", !told)
 
+# Commands, in the runtime: unrestricted, and confined where this host can.
+command_host <- function(...) {
+  rhocap::rho_project_capability(
+    project,
+    process = rhocap::rho_process_unrestricted(),
+    network = rhocap::rho_network_host(),
+    ...
+  )
+}
+Sys.setenv(CHECK_PLANTED_KEY = "planted-secret")
+confined <- tryCatch(
+  rhocap::rho_project_capability(project),
+  rhocap_error_not_enforceable = function(cnd) NULL
+)
+hosts <- list(unrestricted = command_host(limits = rhocap::rho_limits(grace = 0.2)), confined = confined)
+for (kind in names(Filter(Negate(is.null), hosts))) {
+  path <- tempfile(fileext = ".jsonl")
+  journal <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
+  updates <- 0L
+  agent <- rho_agent(
+    scripted(
+      calls(ToolCall("b1", "bash", list(command = "echo hi; echo err >&2"))),
+      calls(ToolCall("b2", "bash", list(command = "env; exit 3"))),
+      calls(ToolCall("b3", "bash", list(command = "echo early; sleep 60", timeout = 0.5))),
+      calls(ToolCall("b4", "bash", list(command = "kill -9 $$"))),
+      calls(ToolCall("b5", "bash", list(command = "true"))),
+      calls(ToolCall("b6", "bash", list(command = "seq 1 5000"))),
+      calls(ToolCall("b7", "bash", list(command = "printf 'a\\0\\xff'"))),
+      calls(ToolCall("b8", "bash", list(command = "ls", timeout = "soon"))),
+      says("done")
+    ),
+    rho_model("faux", "faux"),
+    tools = list(rhocap::rho_tool_bash(hosts[[kind]])),
+    journal = journal
+  )
+  run <- rho_await(rho_prompt(agent, "work"), timeout = 240000L)
+  about <- function(what) paste(kind, "bash:", what)
+  expect(about("the run completes under the JSONL journal"), identical(run@status, "completed"))
+  results <- Filter(function(message) S7::S7_inherits(message, ToolResultMessage), run@messages)
+  texts <- vapply(results, text_of, "")
+  expect(about("both streams in order"), identical(texts[[1L]], "hi\nerr\n"))
+  expect(about("a status is told as Rho's"), endsWith(texts[[2L]], "\n\nCommand exited with status 3"))
+  expect(about("no key of R's"), !any(grepl("planted-secret", texts, fixed = TRUE)))
+  expect(about("a timeout is told as Rho's"), identical(texts[[3L]], "early\n\n\nCommand timed out"))
+  expect(about("a signal"), identical(texts[[4L]], "(no output)\n\nCommand exited with status -9"))
+  expect(about("no output is told as Rho's"), identical(texts[[5L]], "(no output)"))
+  expect(about("a long output is cut"), grepl("lines, [0-9]+ bytes left out here", texts[[6L]]))
+  expect(about("bytes that are no text"), identical(texts[[7L]], "a\u2400\ufffd"))
+  expect(about("bad arguments are refused"), grepl("`timeout` must be one number", texts[[8L]], fixed = TRUE))
+  reopened <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
+  snapshot <- rho_await(rho_session_snapshot(reopened), timeout = 15000L)
+  expect(about("the journal reads back whole"), length(snapshot@entries) == length(run@entries))
+
+  # Abort: seen by polling the agent's state; a task's own cancel: at once.
+  mark <- sprintf("rhocap-check-%d-%s.", Sys.getpid(), kind)
+  running <- function() {
+    lines <- lapply(list.files("/proc", "^[0-9]+$"), function(pid) {
+      tryCatch(
+        suppressWarnings(readBin(file.path("/proc", pid, "cmdline"), "raw", 4096L)),
+        error = function(cnd) raw()
+      )
+    })
+    sum(vapply(lines, function(line) length(grepRaw(mark, line, fixed = TRUE)) > 0L, NA))
+  }
+  long <- sprintf("setsid -f bash -c 'exec -a %s sleep 60'; exec -a %s sleep 60", mark, mark)
+  agent <- rho_agent(
+    scripted(calls(ToolCall("a1", "bash", list(command = long))), says("done")),
+    rho_model("faux", "faux"),
+    tools = list(rhocap::rho_tool_bash(hosts[[kind]]))
+  )
+  task <- rho_prompt(agent, "work")
+  aborted <- FALSE
+  begun <- proc.time()[["elapsed"]]
+  later::later(function() {
+    look <- function() {
+      if (running() >= 2L || proc.time()[["elapsed"]] - begun > 60) {
+        aborted <<- running() >= 2L
+        rho_abort_agent(agent)
+      } else {
+        later::later(look, 0.05)
+      }
+    }
+    look()
+  }, 0.05)
+  rho_await(task, timeout = 120000L)
+  expect(about("R stayed free, and saw the command run"), aborted)
+  expect(about("an abort leaves no process"), running() == 0L)
+  tool <- rhocap::rho_tool_bash(hosts[[kind]])
+  task <- tool@execute("a2", list(command = long), NULL, NULL, NULL)
+  while (running() < 2L && proc.time()[["elapsed"]] - begun < 120) later::run_now(0.05)
+  rho.async::rho_cancel(task)
+  while (running() > 0L && proc.time()[["elapsed"]] - begun < 120) later::run_now(0.05)
+  expect(about("a cancelled task leaves no process"), running() == 0L)
+}
+Sys.unsetenv("CHECK_PLANTED_KEY")
+
+# Speed, beside rho.coding's own tool in the same process.
+seconds <- function(tool) {
+  begun <- proc.time()[["elapsed"]]
+  rho_await(tool@execute("t", list(command = "true"), NULL, NULL, NULL), timeout = 60000L)
+  proc.time()[["elapsed"]] - begun
+}
+ours <- rhocap::rho_tool_bash(hosts$unrestricted)
+theirs <- rho.coding::rho_tool_bash(cwd = project)
+times <- vapply(1:9, function(index) c(seconds(ours), seconds(theirs)), c(0, 0))
+median_of <- function(row) 1000 * stats::median(times[row, ])
+cat(sprintf(
+  "bash tool: rhocap %.1f ms, rho.coding %.1f ms, ratio %.3f\n",
+  median_of(1L), median_of(2L), median_of(1L) / median_of(2L)
+))
+
 cat(sprintf(
   "check-rho: %d passed with rho.coding %s on R %s\n",
   passed,
