@@ -15,4 +15,3 @@ expect_plain <- function(details) {
     }
   }
 }
-
