@@ -283,7 +283,11 @@ fn storms_are_ended() {
         .run();
         let end = answer.end();
         assert_eq!(end.cause, Cause::TimedOut);
-        println!("{} of {} killed in {:?}", end.killed, end.found + 1, end.ending);
+        let (killed, found) = (end.killed, end.found + 1);
+        println!(
+            "{killed} of {found} killed in {:?}, signals {:?}",
+            end.ending, answer.ran.signals
+        );
     }
 }
 
