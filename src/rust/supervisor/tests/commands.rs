@@ -235,7 +235,7 @@ fn trees_that_time_out_are_ended() {
         assert!(answer.ran.signals.iter().any(|(signal, ..)| *signal == libc::SIGTERM));
     }
     if Path::new("/usr/bin/script").exists() {
-        let answer = Ask::late("script -qc 'SLEEP' /dev/null").run();
+        let answer = Ask::late("script -qc 'bash -c \"SLEEP\"' /dev/null").run();
         assert_eq!(answer.end().cause, Cause::TimedOut, "a terminal of its own");
     }
     // Those who clean up may; those who ignore it may not.
