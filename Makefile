@@ -5,7 +5,7 @@
 export RHOCAP_BUILD_DIR ?= $(CURDIR)/src/build
 
 .PHONY: demo test install packages vendor wrappers document check-generated format lint check
-.PHONY: test-install bench check-rho
+.PHONY: test-install bench check-rho fuzz
 
 # The main job, offline, on this source tree.
 demo:
@@ -68,3 +68,8 @@ bench: packages install
 # With the real packages of Rho, R >= 4.4: make check-rho RHO=path-to-its-sources
 check-rho: packages install
 	Rscript tests/rho/check.R "$(RHO)"
+
+# Bytes that no honest peer sends, to the supervisor's protocol. It needs a crate that the package's are
+# without: see tools/fuzz.
+fuzz:
+	tools/fuzz

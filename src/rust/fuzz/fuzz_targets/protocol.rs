@@ -29,7 +29,10 @@ fn messages<M: Message>(bytes: &[u8], step: usize) -> (Vec<M>, bool) {
 
 fn check<M: Message + PartialEq + Debug>(bytes: &[u8], step: usize) {
     let (whole, malformed) = messages::<M>(bytes, bytes.len().max(1));
-    assert_eq!((&whole, malformed), (&messages(bytes, step).0, messages::<M>(bytes, step).1));
+    assert_eq!(
+        (&whole, malformed),
+        (&messages(bytes, step).0, messages::<M>(bytes, step).1)
+    );
     let mut sent = Vec::new();
     for message in &whole {
         sent.extend(frame(message).expect("what came in a frame fits into one"));
@@ -40,7 +43,9 @@ fn check<M: Message + PartialEq + Debug>(bytes: &[u8], step: usize) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let Some((step, bytes)) = input.split_first() else { return };
+    let Some((step, bytes)) = input.split_first() else {
+        return;
+    };
     let step = usize::from(*step) + 1;
     check::<Order>(bytes, step);
     check::<Event>(bytes, step);

@@ -19,9 +19,12 @@ use crate::peer::{Heard, Peer};
 use crate::tree::{self, Process};
 use crate::waiting;
 
-/// How long killing is tried: a process in the kernel's hands (a dead network file system, say) may
-/// not end at all, and is named instead of waited for.
-const KILLING: Duration = Duration::from_secs(5);
+/// How long killing is tried while processes end by it: thousands take their time on a busy machine.
+const KILLING: Duration = Duration::from_secs(25);
+
+/// How long it is tried when they do not become fewer: a process in the kernel's hands (a dead network
+/// file system, say) may not end at all, and is named instead of waited for.
+const STUCK: Duration = Duration::from_secs(5);
 
 /// How long killed processes have to end before the tree is looked at again. Each look costs time that
 /// they need; the end of the last one wakes us earlier.
@@ -137,12 +140,15 @@ impl Supervision {
         } else {
             Method::Descent
         };
+        let ask = matches!(cause, Cause::TimedOut | Cause::Cancelled);
+        // All are asked, and a thousand that keep the processors busy do not keep us from asking.
+        self.group.iter().filter(|_| ask).for_each(|group| group.hold(true));
         let found = if self.is_gone() { Vec::new() } else { self.found() };
         let beside = found
             .iter()
             .filter(|process| process.pid != self.leader && !self.is_init(process.pid))
             .count();
-        if matches!(cause, Cause::TimedOut | Cause::Cancelled) {
+        if ask {
             self.ask(&found);
         }
         let survivors = self.kill();
@@ -192,13 +198,10 @@ impl Supervision {
         let sent = processes
             .iter()
             .filter(|process| !self.is_init(process.pid))
-            .filter(|process| {
-                let sent = tree::send(**process, Signal::SIGTERM);
-                // A stopped process would not see it.
-                tree::send(**process, Signal::SIGCONT);
-                sent
-            })
+            // A stopped process would not see the first alone.
+            .filter(|process| tree::send(**process, &[Signal::SIGTERM, Signal::SIGCONT]))
             .count();
+        self.group.iter().for_each(|group| group.hold(false));
         self.say_sent(Signal::SIGTERM, sent);
         while let Some(rest) = self.grace.checked_sub(asked.elapsed()) {
             if self.is_gone() || matches!(self.peer.hear(), Heard::Gone) {
@@ -212,6 +215,7 @@ impl Supervision {
     /// then do the orphans of what was killed become ours and are found.
     fn kill(&mut self) -> Vec<Pid> {
         let begun = Instant::now();
+        let (mut fewest, mut fewer) = (usize::MAX, begun);
         let mut told = false;
         while !self.is_gone() {
             let found = self.strike();
@@ -219,8 +223,11 @@ impl Supervision {
                 told = true;
                 self.say_sent(Signal::SIGKILL, self.killed.len());
             }
-            if begun.elapsed() > KILLING {
-                return found;
+            if found.len() < fewest {
+                (fewest, fewer) = (found.len(), Instant::now());
+            }
+            if begun.elapsed() > KILLING || fewer.elapsed() > STUCK {
+                return found.into_iter().collect::<HashSet<Pid>>().into_iter().collect();
             }
             let struck = Instant::now();
             while let Some(rest) = LOOK.checked_sub(struck.elapsed()) {
@@ -241,38 +248,40 @@ impl Supervision {
             for process in tree::descendants() {
                 found.push(process.pid);
                 if self.is_init(process.pid) {
-                    tree::send(process, Signal::SIGKILL);
+                    tree::send(process, &[Signal::SIGKILL]);
                 } else {
                     self.killed.insert(process.pid);
                 }
             }
             return found;
         }
+        // At once, however many there are and however fast they fork: walking takes the longer the more
+        // they keep the processors busy. So it is left for the next time.
+        if let Some(group) = &self.group {
+            found.extend(group.members().into_iter().map(Pid::from_raw));
+            if !found.is_empty() && group.kill() {
+                let first = self.killed.is_empty();
+                self.killed.extend(&found);
+                if first {
+                    return found;
+                }
+            }
+        }
         tree::walk(&mut |process| {
             found.push(process.pid);
-            if tree::send(process, Signal::SIGKILL) {
+            if tree::send(process, &[Signal::SIGKILL]) {
                 self.killed.insert(process.pid);
             }
         });
-        if let Some(group) = &self.group {
-            // What is no child of ours nor of theirs.
-            let beside = group.members().into_iter().map(Pid::from_raw);
-            let beside: Vec<Pid> = beside.filter(|pid| !found.contains(pid)).collect();
-            group.kill();
-            self.killed.extend(&beside);
-            found.extend(beside);
-        }
         found
     }
 
     /// All processes of the tree.
     fn found(&self) -> Vec<Process> {
         let mut found = tree::descendants();
-        for member in self.group.iter().flat_map(Group::members).map(Pid::from_raw) {
-            if !found.iter().any(|process| process.pid == member) {
-                found.extend(Process::look(member));
-            }
-        }
+        let known: HashSet<Pid> = found.iter().map(|process| process.pid).collect();
+        let members = self.group.iter().flat_map(Group::members).map(Pid::from_raw);
+        found.extend(members.filter(|pid| !known.contains(pid)).filter_map(Process::look));
         found
     }
 

@@ -3,6 +3,7 @@
 //! A subreaper gets every orphan below it as a child, so that whatever a process does to get away from
 //! its parent (`setsid`, two forks, another environment), it stays in this tree.
 
+use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use rhocap_core::process::status::Status;
 
@@ -157,25 +158,37 @@ fn look(_: Pid) -> Option<Status> {
     })
 }
 
-/// Sends a signal to a process that was found; whether it was sent. A number that another process may
-/// have got since is held by a descriptor and looked at again first: what was below this process once
+/// Sends signals to a process that was found; whether the first was sent. A number that another process
+/// may have got since is held by a descriptor and looked at again first: what was below this process once
 /// stays below it.
-pub fn send(process: Process, signal: nix::sys::signal::Signal) -> bool {
+pub fn send(process: Process, signals: &[Signal]) -> bool {
     #[cfg(target_os = "linux")]
     if let Some(started) = process.started {
         use rustix::process::{pidfd_open, pidfd_send_signal, PidfdFlags};
         let same = || Status::of(process.pid.as_raw()).is_some_and(|status| status.started == started);
-        let pid = rustix::process::Pid::from_raw(process.pid.as_raw());
-        let signal_named = rustix::process::Signal::from_named_raw(signal as i32);
-        let (Some(pid), Some(named)) = (pid, signal_named) else {
+        let Some(pid) = rustix::process::Pid::from_raw(process.pid.as_raw()) else {
             return false;
         };
         return match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(held) => same() && pidfd_send_signal(held, named).is_ok(),
+            Ok(held) => {
+                same()
+                    && first(signals, |signal| {
+                        let named = rustix::process::Signal::from_named_raw(signal as i32);
+                        named.is_some_and(|named| pidfd_send_signal(&held, named).is_ok())
+                    })
+            }
             // Before Linux 5.3 there is only the number.
-            Err(rustix::io::Errno::NOSYS) => same() && nix::sys::signal::kill(process.pid, signal).is_ok(),
+            Err(rustix::io::Errno::NOSYS) => same() && first(signals, |signal| kill(process.pid, signal).is_ok()),
             Err(_) => false,
         };
     }
-    nix::sys::signal::kill(process.pid, signal).is_ok()
+    first(signals, |signal| kill(process.pid, signal).is_ok())
+}
+
+/// Sends all; whether the first was sent.
+fn first(signals: &[Signal], send: impl Fn(Signal) -> bool) -> bool {
+    let mut sent = signals.iter().map(|signal| send(*signal));
+    let first = sent.next().unwrap_or(false);
+    sent.for_each(drop);
+    first
 }

@@ -235,7 +235,7 @@ fn trees_that_time_out_are_ended() {
         assert!(answer.ran.signals.iter().any(|(signal, ..)| *signal == libc::SIGTERM));
     }
     if Path::new("/usr/bin/script").exists() {
-        let answer = Ask::late("script -qc 'SLEEP' /dev/null").run();
+        let answer = Ask::late("script -qc 'bash -c \"SLEEP\"' /dev/null").run();
         assert_eq!(answer.end().cause, Cause::TimedOut, "a terminal of its own");
     }
     // Those who clean up may; those who ignore it may not.
@@ -283,7 +283,11 @@ fn storms_are_ended() {
         .run();
         let end = answer.end();
         assert_eq!(end.cause, Cause::TimedOut);
-        println!("{} of {} killed in {:?}", end.killed, end.found + 1, end.ending);
+        let (killed, found) = (end.killed, end.found + 1);
+        println!(
+            "{killed} of {found} killed in {:?}, signals {:?}",
+            end.ending, answer.ran.signals
+        );
     }
 }
 

@@ -14,7 +14,7 @@ use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::Ending;
-use rhocap_core::process::protocol::{Cause, Event, Exit, Start};
+use rhocap_core::process::protocol::{Cause, Event, Exit, Method, Start};
 use rhocap_core::process::supervisor::{Descriptors, Program, Said, Supervisor};
 
 /// Far longer than anything takes, on a busy machine too.
@@ -25,6 +25,9 @@ const ROLE: &str = "RHOCAP_TEST_ROLE";
 
 /// The mark of a role's commands.
 const MARK: &str = "RHOCAP_TEST_MARK";
+
+/// Says that the control groups are hidden.
+const HIDDEN: &str = "RHOCAP_TEST_HIDDEN";
 
 fn number(name: &str, otherwise: usize) -> usize {
     let text = std::env::var(name).ok();
@@ -163,6 +166,64 @@ fn a_foreign_reaper() {
 fn statuses_are_exact_where_another_reaps_all_children() {
     let ended = role("a_foreign_reaper", &[]).output().expect("a host");
     assert!(ended.status.success(), "{ended:?}");
+}
+
+#[test]
+#[ignore = "a role"]
+fn by_mark_alone() {
+    if !plays("by_mark_alone") {
+        return;
+    }
+    if Ask::new("true").run().end().method != Method::Descent {
+        assert!(std::env::var_os(HIDDEN).is_none(), "it is not hidden");
+        println!("skipped: the control group cannot be hidden here");
+        return;
+    }
+    let hopper = "h='if (($2)); then setsid -f bash -c \"$1\" \"$0\" \"$1\" $(($2 - 1)); fi'; \
+                  for i in 1 2 3; do setsid -f bash -c \"$h\" MARK \"$h\" 5000; done; sleep 0.1; ";
+    for left in [
+        hopper,
+        "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; ",
+        "for i in {1..20}; do setsid -f bash -c 'trap \"\" TERM HUP; SLEEP'; done; ",
+        "setsid -f bash -c 'kill -STOP $$; SLEEP'; ",
+    ] {
+        for end in ["kill -9 $PPID; (SLEEP)", "kill -STOP $PPID; (SLEEP)"] {
+            let command = format!("{left}{end}");
+            match Ask::new(&command).run().ran.ending {
+                Ending::SupervisorLost(lost) => {
+                    assert!(
+                        lost.swept.searched && lost.swept.survivors.is_empty(),
+                        "{command}: {lost:?}"
+                    );
+                }
+                other => panic!("{command}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_lost_supervisor_left_is_found_without_a_control_group() {
+    // Hidden from a privileged process; an ordinary one mostly has none.
+    let hide = "umount -l $(awk '/ - cgroup2 / {print $5}' /proc/self/mountinfo) 2>/dev/null; exec \"$0\" \"$@\"";
+    let by = ["unshare", "-m", "sh", "-c", hide];
+    let possible = Command::new(by[0])
+        .args(&by[1..])
+        .arg("true")
+        .stderr(Stdio::null())
+        .status();
+    let by = if possible.is_ok_and(|status| status.success()) {
+        &by[..]
+    } else {
+        &[]
+    };
+    let ended = role("by_mark_alone", by).output().expect("a host");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
 }
 
 /// A signal at the end of the thread that started it would end it.

@@ -22,8 +22,9 @@ const DRAIN: Duration = Duration::from_millis(250);
 /// How often the wish to cancel is looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How much longer than the command's own times the supervisor may take before it counts as lost.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How much longer than the command's own times the supervisor may take before it counts as lost. One that
+/// was killed or stopped is noticed at once; a thousand processes on a busy machine make it slow.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What is to run.
 #[derive(Debug)]

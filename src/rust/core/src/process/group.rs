@@ -51,10 +51,17 @@ impl Group {
         Some(Self { path, directory })
     }
 
-    /// Kills all members. It needs Linux 5.14; the members can be killed one by one, too.
-    pub fn kill(&self) {
+    /// Kills all members at once; whether that could be done. It needs Linux 5.14.
+    #[must_use]
+    pub fn kill(&self) -> bool {
         let opened = File::options().write(true).open(self.path.join("cgroup.kill"));
-        let _ = opened.and_then(|mut file| file.write_all(b"1"));
+        opened.and_then(|mut file| file.write_all(b"1")).is_ok()
+    }
+
+    /// Holds all members where they are, or lets them go on. It needs Linux 5.2. What is held can be killed.
+    pub fn hold(&self, hold: bool) {
+        let opened = File::options().write(true).open(self.path.join("cgroup.freeze"));
+        let _ = opened.and_then(|mut file| file.write_all(if hold { b"1" } else { b"0" }));
     }
 
     /// The members, those of groups below it too.

@@ -11,8 +11,11 @@ use super::group::Group;
 use super::mark::Mark;
 use super::status::Status;
 
-/// How long killing is tried.
-const KILLING: Duration = Duration::from_secs(5);
+/// How long killing is tried while processes end by it.
+const KILLING: Duration = Duration::from_secs(25);
+
+/// How long it is tried when they do not become fewer.
+const STUCK: Duration = Duration::from_secs(5);
 
 /// How long processes have to end before all are looked at again.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -39,9 +42,15 @@ pub struct Swept {
 pub fn sweep(mark: Mark, group: Option<&Group>) -> Swept {
     let begun = Instant::now();
     let mut killed = HashSet::new();
+    let (mut fewest, mut fewer) = (usize::MAX, begun);
     let mut quiet = 0;
     loop {
-        let mut found = Vec::new();
+        // First at once what is in the group, and so what has shed its mark.
+        let mut found = group.map(Group::members).unwrap_or_default();
+        found.retain(|member| !is_dead(*member));
+        if group.is_some_and(|group| !found.is_empty() && group.kill()) {
+            killed.extend(&found);
+        }
         let look = look(&mut |process| {
             if mark.is_on(process) && !is_dead(process) {
                 found.push(process);
@@ -53,13 +62,6 @@ pub fn sweep(mark: Mark, group: Option<&Group>) -> Swept {
         let Some(whole) = look else {
             return swept(false, &killed, &[]);
         };
-        // What has shed its mark.
-        let members = group.map(Group::members).unwrap_or_default();
-        if let (Some(group), false) = (group, members.is_empty()) {
-            group.kill();
-            killed.extend(&members);
-            found.extend(members.iter().filter(|member| !is_dead(**member)));
-        }
         quiet = match (found.is_empty(), whole) {
             (true, true) => ENOUGH,
             (true, false) => quiet + 1,
@@ -69,7 +71,12 @@ pub fn sweep(mark: Mark, group: Option<&Group>) -> Swept {
             let _ = group.map(Group::remove);
             return swept(true, &killed, &[]);
         }
-        if begun.elapsed() > KILLING {
+        found.sort_unstable();
+        found.dedup();
+        if found.len() < fewest {
+            (fewest, fewer) = (found.len(), Instant::now());
+        }
+        if begun.elapsed() > KILLING || fewer.elapsed() > STUCK {
             return swept(true, &killed, &found);
         }
         if !found.is_empty() {

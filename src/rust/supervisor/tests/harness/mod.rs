@@ -122,7 +122,7 @@ impl Answer {
                 assert_eq!(end.survivors, Vec::<u32>::new());
                 end
             }
-            other => panic!("{other:?}"),
+            other => panic!("{other:?} after {:?}", self.ran.signals),
         }
     }
 
