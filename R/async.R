@@ -31,73 +31,99 @@ async_outcome <- function(started, on_output = NULL, abort = NULL, convert = ide
   })
 }
 
+# The commands that run, each under a number of its own: what is told of one may start others, run the
+# loop, or fail.
 async_jobs <- new.env(parent = emptyenv())
-async_jobs$running <- list()
-async_jobs$scheduled <- FALSE
+async_state <- new.env(parent = emptyenv())
+async_state$count <- 0
+async_state$scheduled <- FALSE
 
 # How often the loop looks, seconds: soon after a start, because most commands are short.
 async_soon <- 0.002
 async_often <- 0.02
 
 async_watch <- function(running) {
-  async_jobs$running <- c(async_jobs$running, list(running))
   running$started <- proc.time()[["elapsed"]]
+  running$busy <- FALSE
+  async_state$count <- async_state$count + 1
+  async_jobs[[format(async_state$count, scientific = FALSE)]] <- running
   async_schedule(async_soon)
 }
 
 async_schedule <- function(after) {
-  if (!async_jobs$scheduled) {
-    async_jobs$scheduled <- TRUE
+  if (!async_state$scheduled) {
+    async_state$scheduled <- TRUE
     later::later(async_look, after)
   }
 }
 
 async_look <- function() {
-  async_jobs$scheduled <- FALSE
-  # Another one is scheduled whatever happens here: a promise must not stay open for ever.
-  on.exit(
-    if (length(async_jobs$running) > 0L) {
+  async_state$scheduled <- FALSE
+  # Another look is scheduled whatever happens here: a promise must not stay open for ever.
+  on.exit({
+    names <- ls(async_jobs)
+    if (length(names) > 0L) {
       now <- proc.time()[["elapsed"]]
-      young <- any(vapply(async_jobs$running, function(one) now - one$started < 0.1, NA))
+      young <- any(vapply(names, function(name) now - async_jobs[[name]]$started < 0.1, NA))
       async_schedule(if (young) async_soon else async_often)
     }
-  )
-  ended <- vapply(async_jobs$running, async_step, NA)
-  async_jobs$running <- async_jobs$running[!ended]
+  })
+  for (name in ls(async_jobs)) {
+    async_step(name)
+  }
 }
 
-# Looks after one command; whether it has ended.
-async_step <- function(running) {
+# Looks after one command, which goes out of the list before its promise is settled.
+async_step <- function(name) {
+  running <- async_jobs[[name]]
+  # A callback that runs the event loop may have been faster, or be the one that waits for us.
+  if (is.null(running) || running$busy) {
+    return(invisible())
+  }
+  running$busy <- TRUE
+  on.exit(running$busy <- FALSE)
   job <- running$job
-  ended <- check_boundary(core_job_wait(job, 0, FALSE))
+  # What is wrong with one command, or an interrupt while it is told of, must not touch the others.
+  value <- tryCatch(
+    {
+      ended <- check_boundary(core_job_wait(job, 0, FALSE))
+      async_tell(running, ended)
+      if (ended) suspendInterrupts(check_boundary(core_job_take(job)))
+    },
+    error = function(cnd) async_fail(running, cnd),
+    interrupt = function(cnd) async_fail(running, cnd)
+  )
+  if (is.null(value)) {
+    return(invisible())
+  }
+  rm(list = name, envir = async_jobs)
+  running$job <- NULL
+  if (!is.null(running$error)) {
+    return(running$reject(running$error))
+  }
+  tryCatch(
+    running$resolve(running$convert(new_outcome(value))),
+    error = function(cnd) running$reject(cnd)
+  )
+}
+
+async_tell <- function(running, ended) {
   now <- proc.time()[["elapsed"]]
   if (!is.null(running$on_output) && (ended || now - running$told >= output_interval)) {
     running$told <- now
-    tryCatch(
-      tell_output(job, running$on_output),
-      error = function(cnd) {
-        # The command ends, and the promise with this error.
-        running$on_output <- NULL
-        running$error <- cnd
-        check_boundary(core_job_cancel(job))
-      }
-    )
+    tell_output(running$job, running$on_output)
   }
-  if (!ended) {
-    if (!is.null(running$abort) && isTRUE(running$abort())) {
-      check_boundary(core_job_cancel(job))
-    }
-    return(FALSE)
+  if (!ended && !is.null(running$abort) && isTRUE(running$abort())) {
+    check_boundary(core_job_cancel(running$job))
   }
-  running$job <- NULL
-  value <- suspendInterrupts(check_boundary(core_job_take(job)))
-  if (!is.null(running$error)) {
-    running$reject(running$error)
-  } else {
-    tryCatch(
-      running$resolve(running$convert(new_outcome(value))),
-      error = function(cnd) running$reject(cnd)
-    )
+}
+
+# The command ends, and then its promise with what went wrong.
+async_fail <- function(running, cnd) {
+  running$on_output <- running$abort <- NULL
+  if (is.null(running$error)) {
+    running$error <- cnd
   }
-  TRUE
+  check_boundary(core_job_cancel(running$job))
+  NULL
 }

@@ -62,6 +62,34 @@ test_that("output is told while R goes on, and an error of who is told is the pr
   expect_identical(marked_processes(mark), character())
 })
 
+test_that("who is told of one command may start others, run the loop, or fail, and none is forgotten", {
+  needs("promises")
+  capability <- command_capability(new_tree())
+  inner <- list()
+  first <- rho_bash_async(
+    capability,
+    "echo a; sleep 0.2; echo b",
+    on_output = function(text) {
+      inner <<- c(inner, list(rho_bash_async(capability, "echo inner")))
+      later::run_now(0.05)
+    }
+  )
+  bad <- rho_bash_async(capability, "echo x; sleep 60", on_output = function(text) stop("mine"))
+  stopped <- rho_bash_async(capability, "echo x; sleep 60", on_output = function(text) {
+    signalCondition(structure(class = c("interrupt", "condition"), list(message = "", call = NULL)))
+  })
+  after <- rho_bash_async(capability, "sleep 0.5; echo after")
+  expect_identical(settled(first)@output, "a\nb\n")
+  expect_identical(settled(after)@output, "after\n")
+  expect_identical(conditionMessage(settled(bad)), "mine")
+  expect_s3_class(settled(stopped), "interrupt")
+  expect_gte(length(inner), 1L)
+  for (promise in inner) {
+    expect_identical(settled(promise)@output, "inner\n")
+  }
+  expect_identical(ls(async_jobs), character())
+})
+
 test_that("50 commands at once leave R free, keep apart, and leave nothing", {
   needs("promises")
   tree <- new_tree()
