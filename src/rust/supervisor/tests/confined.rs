@@ -921,6 +921,52 @@ fn no_privilege_is_held_or_gained() {
 }
 
 #[test]
+fn shared_memory_and_terminals_are_its_own() {
+    if !namespaces("shared memory") {
+        return;
+    }
+    let fixture = Fixture::new();
+    let name = format!("/dev/shm/rhocap-{}", std::process::id());
+    let there = std::fs::write(&name, "host").is_ok();
+    let own = fixture.run(&format!("ls -A /dev/shm; echo x > {name}; cat {name}; ls /dev/pts"));
+    own.says("x\nptmx\n");
+    if there {
+        assert_eq!(std::fs::read_to_string(&name).expect("a file"), "host");
+        std::fs::remove_file(&name).expect("a file");
+    }
+    assert!(!Path::new(&name).exists());
+    fixture
+        .run("cp /bin/true /dev/shm/t; chmod +x /dev/shm/t; /dev/shm/t")
+        .refused();
+    if python("terminals") {
+        let script = "import os, pty, multiprocessing\nmultiprocessing.Lock().acquire()\n\
+                      pid, fd = pty.fork()\nif pid == 0: os.execvp('tty', ['tty'])\nprint(os.read(fd, 99))\n";
+        fixture.python(script).says("b'/dev/pts/0\\r\\n'\n");
+    }
+    // A place there is the host's own.
+    let Ok(base) = tempfile::tempdir_in("/dev/shm") else {
+        return;
+    };
+    let mut fixture = fixture;
+    let found = base.path().metadata().expect("a directory");
+    fixture.confinement.places.push(Place {
+        path: bytes(base.path()),
+        device: found.dev(),
+        inode: found.ino(),
+        write: true,
+        mounts: true,
+        names: false,
+    });
+    fixture
+        .run(&format!(
+            "echo x > {}/new; echo y > /dev/shm/y || echo no",
+            base.path().display()
+        ))
+        .output();
+    assert_eq!(std::fs::read_to_string(base.path().join("new")).expect("a file"), "x\n");
+}
+
+#[test]
 fn no_file_is_left_that_makes_others_the_user() {
     let fixture = Fixture::new();
     for command in [

@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
@@ -54,6 +55,12 @@ const READ: Limits = Limits {
 /// The major number of null, zero, full, random and urandom.
 const MEMORY_DEVICES: u32 = 1;
 
+const OWN: Limits = Limits {
+    read_only: false,
+    devices: false,
+    execute: false,
+};
+
 struct Root {
     /// The host's root.
     host: OwnedFd,
@@ -82,7 +89,7 @@ impl Root {
         };
         // Nothing that is mounted from now on reaches the host, or comes from there.
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(errno)?;
-        let new = in_memory(c"0755")?;
+        let new = in_memory(&[(c"mode", c"0755")])?;
         let device = fstat(&new).map_err(errno)?.st_dev;
         attach(new.as_fd(), host.as_fd())?;
         // Linux 5.12 and later: what cannot be limited is not shown.
@@ -105,6 +112,7 @@ impl Root {
     fn fill(&mut self, confinement: &Confinement) -> Result<(), Errno> {
         self.system(confinement.network)?;
         self.devices()?;
+        self.own_devices(confinement)?;
         self.proc = self.proc()?;
         let closed = Closed::new(&self.new)?;
         for (path, layer) in layers(confinement, &self.mounted) {
@@ -197,19 +205,33 @@ impl Root {
         Ok(())
     }
 
+    /// Shared memory and terminals of the command's own, which end with it. Without them some programs
+    /// fail, which is all that comes of a host that does not allow them.
+    fn own_devices(&self, confinement: &Confinement) -> Result<(), Errno> {
+        let shared = b"/dev/shm";
+        let taken = |place: &Place| place.path.starts_with(shared);
+        if !confinement.places.iter().any(taken) {
+            let memory = in_memory(&[(c"mode", c"1777"), (c"size", c"64m")])?;
+            limit(memory.as_fd(), OWN)?;
+            attach(memory.as_fd(), self.directory(&shared[1..])?.as_fd())?;
+        }
+        // A new instance: no terminal of the host is in it.
+        let options = [(c"mode", c"0620"), (c"ptmxmode", c"0666")];
+        if let Ok(terminals) = file_system(c"devpts", &options, MountAttrFlags::MOUNT_ATTR_NOSUID) {
+            attach(terminals.as_fd(), self.directory(b"dev/pts")?.as_fd())?;
+            symlinkat(c"pts/ptmx", self.directory(b"dev")?, c"ptmx").map_err(errno)?;
+        }
+        Ok(())
+    }
+
     /// A /proc of the new processes alone. Read-only: what root writes to /proc/sys is the host's.
     fn proc(&self) -> Result<bool, Errno> {
         let target = self.directory(b"proc")?;
-        let mounted = (|| {
-            let context = fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            fsconfig_create(&context)?;
-            let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
-                | MountAttrFlags::MOUNT_ATTR_NOSUID
-                | MountAttrFlags::MOUNT_ATTR_NODEV
-                | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-            fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
-        })();
-        match mounted {
+        let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        match file_system(c"proc", &[], flags) {
             Ok(tree) => attach(tree.as_fd(), target.as_fd()).map(|()| true),
             // Where the host's own is partly hidden (in containers), no fresh one may be had.
             Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => Ok(false),
@@ -423,13 +445,22 @@ fn empty_file(parent: &OwnedFd, name: &[u8], mode: u32) -> Result<(), Errno> {
         .map_err(errno)
 }
 
+type Options<'a> = &'a [(&'a CStr, &'a CStr)];
+
 /// A new file system in memory, mounted nowhere yet.
-fn in_memory(mode: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
-    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(errno)?;
-    fsconfig_set_string(&context, c"mode", mode).map_err(errno)?;
-    fsconfig_create(&context).map_err(errno)?;
+fn in_memory(options: Options<'_>) -> Result<OwnedFd, Errno> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags).map_err(errno)
+    file_system(c"tmpfs", options, flags).map_err(errno)
+}
+
+/// A new file system, mounted nowhere yet.
+fn file_system(kind: &CStr, options: Options<'_>, flags: MountAttrFlags) -> rustix::io::Result<OwnedFd> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in options {
+        fsconfig_set_string(&context, *name, *value)?;
+    }
+    fsconfig_create(&context)?;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
 }
 
 /// A copy of the mounts at and below something. All of them: in a user namespace the kernel does not
