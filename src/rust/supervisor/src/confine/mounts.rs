@@ -1,10 +1,7 @@
 //! What a confined command sees of the file system: a new root, with nothing in it that was not put
 //! there.
 
-#![allow(unsafe_code)]
-
-use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use rhocap_core::confine::system;
@@ -14,12 +11,11 @@ use rustix::fs::{
     fstat, mkdirat, openat, openat2, readlinkat, symlinkat, unlinkat, AtFlags, FileType, Mode, OFlags, ResolveFlags,
     CWD,
 };
-use rustix::mount::{
-    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount, FsMountFlags,
-    FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
-};
+use rustix::mount::{mount_change, unmount, MountAttrFlags, MountPropagationFlags, UnmountFlags};
 
 use super::layout::{layers, Layer};
+use super::mount_points::mount_points;
+use super::mounting::{attach, copy, file_system, in_memory, limit, set, Limits, OWN, READ};
 use super::{errno, Failed};
 
 /// Builds the new root and makes it this process's; whether there is a /proc in it.
@@ -38,28 +34,8 @@ pub fn build(confinement: &Confinement) -> Result<bool, Failed> {
     built
 }
 
-/// What may not be done through a mount. None may be executed as another user.
-#[derive(Clone, Copy)]
-struct Limits {
-    read_only: bool,
-    devices: bool,
-    execute: bool,
-}
-
-const READ: Limits = Limits {
-    read_only: true,
-    devices: false,
-    execute: true,
-};
-
 /// The major number of null, zero, full, random and urandom.
 const MEMORY_DEVICES: u32 = 1;
-
-const OWN: Limits = Limits {
-    read_only: false,
-    devices: false,
-    execute: false,
-};
 
 struct Root {
     /// The host's root.
@@ -443,114 +419,4 @@ fn empty_file(parent: &OwnedFd, name: &[u8], mode: u32) -> Result<(), Errno> {
     openat(parent, name, flags, Mode::from_raw_mode(mode))
         .map(drop)
         .map_err(errno)
-}
-
-type Options<'a> = &'a [(&'a CStr, &'a CStr)];
-
-/// A new file system in memory, mounted nowhere yet.
-fn in_memory(options: Options<'_>) -> Result<OwnedFd, Errno> {
-    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    file_system(c"tmpfs", options, flags).map_err(errno)
-}
-
-/// A new file system, mounted nowhere yet.
-fn file_system(kind: &CStr, options: Options<'_>, flags: MountAttrFlags) -> rustix::io::Result<OwnedFd> {
-    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
-    for (name, value) in options {
-        fsconfig_set_string(&context, *name, *value)?;
-    }
-    fsconfig_create(&context)?;
-    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
-}
-
-/// A copy of the mounts at and below something. All of them: in a user namespace the kernel does not
-/// let show what a mount hides.
-fn copy(found: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH
-        | OpenTreeFlags::AT_RECURSIVE;
-    open_tree(found, c"", flags).map_err(errno)
-}
-
-fn attach(tree: BorrowedFd<'_>, target: BorrowedFd<'_>) -> Result<(), Errno> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, c"", target, c"", flags).map_err(errno)
-}
-
-fn limit(tree: BorrowedFd<'_>, limits: Limits) -> Result<(), Errno> {
-    let mut attributes = libc::MOUNT_ATTR_NOSUID;
-    for (set, attribute) in [
-        (limits.read_only, libc::MOUNT_ATTR_RDONLY),
-        (!limits.devices, libc::MOUNT_ATTR_NODEV),
-        (!limits.execute, libc::MOUNT_ATTR_NOEXEC),
-    ] {
-        if set {
-            attributes |= attribute;
-        }
-    }
-    set(tree, attributes, true)
-}
-
-/// Adds attributes to a mount, or to all of a tree.
-fn set(tree: BorrowedFd<'_>, attributes: u64, all: bool) -> Result<(), Errno> {
-    let mut flags = libc::AT_EMPTY_PATH;
-    if all {
-        flags |= libc::AT_RECURSIVE;
-    }
-    let attributes = libc::mount_attr {
-        attr_set: attributes,
-        attr_clr: 0,
-        propagation: 0,
-        userns_fd: 0,
-    };
-    // SAFETY: an empty path, and a structure of the size that is said.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            tree.as_raw_fd(),
-            c"".as_ptr(),
-            flags,
-            &raw const attributes,
-            std::mem::size_of::<libc::mount_attr>(),
-        )
-    };
-    Errno::result(done).map(drop)
-}
-
-/// Where file systems are mounted (`man 5 proc_pid_mountinfo`).
-pub fn mount_points() -> Result<Vec<Vec<u8>>, Errno> {
-    let table = std::fs::read("/proc/self/mountinfo")
-        .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
-    let points = table
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
-    Ok(points.map(unescape).collect())
-}
-
-/// Spaces and the like stand there as a backslash and three octal digits.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        if let (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) = (first, after) {
-            plain.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
-            rest = after;
-        } else {
-            plain.push(*first);
-            rest = after;
-        }
-    }
-    plain
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_mount_points_are_unescaped() {
-        assert_eq!(unescape(b"/a\\040b\\134c\\"), b"/a b\\c\\");
-        assert!(mount_points().unwrap().contains(&b"/proc".to_vec()));
-    }
 }
