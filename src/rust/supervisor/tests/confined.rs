@@ -921,6 +921,86 @@ fn no_privilege_is_held_or_gained() {
 }
 
 #[test]
+fn shared_memory_and_terminals_are_its_own() {
+    if !namespaces("shared memory") {
+        return;
+    }
+    let fixture = Fixture::new();
+    let name = format!("/dev/shm/rhocap-{}", std::process::id());
+    let there = std::fs::write(&name, "host").is_ok();
+    let own = fixture.run(&format!("ls -A /dev/shm; echo x > {name}; cat {name}; ls /dev/pts"));
+    own.says("x\nptmx\n");
+    if there {
+        assert_eq!(std::fs::read_to_string(&name).expect("a file"), "host");
+        std::fs::remove_file(&name).expect("a file");
+    }
+    assert!(!Path::new(&name).exists());
+    fixture
+        .run("cp /bin/true /dev/shm/t; chmod +x /dev/shm/t; /dev/shm/t")
+        .refused();
+    if python("terminals") {
+        let script = "import os, pty, multiprocessing\nmultiprocessing.Lock().acquire()\n\
+                      pid, fd = pty.fork()\nif pid == 0: os.execvp('tty', ['tty'])\nprint(os.read(fd, 99))\n";
+        fixture.python(script).says("b'/dev/pts/0\\r\\n'\n");
+    }
+    // A place there is the host's own.
+    let Ok(base) = tempfile::tempdir_in("/dev/shm") else {
+        return;
+    };
+    let mut fixture = fixture;
+    let found = base.path().metadata().expect("a directory");
+    fixture.confinement.places.push(Place {
+        path: bytes(base.path()),
+        device: found.dev(),
+        inode: found.ino(),
+        write: true,
+        mounts: true,
+        names: false,
+    });
+    fixture
+        .run(&format!(
+            "echo x > {}/new; echo y > /dev/shm/y || echo no",
+            base.path().display()
+        ))
+        .output();
+    assert_eq!(std::fs::read_to_string(base.path().join("new")).expect("a file"), "x\n");
+}
+
+#[test]
+fn no_file_is_left_that_makes_others_the_user() {
+    let fixture = Fixture::new();
+    for command in [
+        "chmod u+s file",
+        "chmod 4755 file",
+        "chmod g+s file",
+        "cp /bin/true t; chmod 6755 t",
+        "install -m 4755 /bin/true t",
+    ] {
+        fixture.run(command).refused();
+    }
+    if python("modes") {
+        let script = "import os, ctypes\nc = ctypes.CDLL(None, use_errno=True)\n\
+                      def t(f):\n  try: f(); print('made')\n  except OSError as e: print(e.errno)\n\
+                      t(lambda: os.open('a', os.O_CREAT | os.O_WRONLY, 0o4755))\n\
+                      t(lambda: os.open('b', os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o2755))\n\
+                      t(lambda: os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755))\n\
+                      t(lambda: os.mknod('c', 0o104755))\n\
+                      t(lambda: os.fchmod(os.open('file', os.O_RDONLY), 0o4755))\n\
+                      print(c.syscall(452, -100, b'file', 0o4755, 0), ctypes.get_errno())\n\
+                      print(c.syscall(437, -100, b'file', 0, 0), ctypes.get_errno())\n";
+        fixture.python(script).says("1\n1\n1\n1\n1\n-1 1\n-1 38\n");
+    }
+    let entries = std::fs::read_dir(fixture.path("work")).expect("a directory").flatten();
+    for entry in entries {
+        let mode = entry.metadata().expect("a file").mode();
+        assert_eq!(mode & 0o6000, 0, "{}", entry.path().display());
+    }
+    fixture
+        .run("chmod 1777 .; chmod 755 file; umask 0; touch n; install -m 700 file m; stat -c %a n m")
+        .says("666\n700\n");
+}
+
+#[test]
 fn other_processes_cannot_be_seen_signalled_or_read() {
     let fixture = Fixture::new();
     let own = std::process::id();

@@ -46,7 +46,8 @@ pub const NETWORK: [&str; 6] = [
     "/etc/gai.conf",
 ];
 
-/// The devices of `/dev`; beside them stand the links `fd`, `stdin`, `stdout` and `stderr`.
+/// The devices of `/dev`; beside them stand the links `fd`, `stdin`, `stdout` and `stderr`, and, where
+/// there are mounts, shared memory (`shm`, 64 MiB) and terminals (`pts`, `ptmx`) of the command's own.
 pub const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// The whole list, for print and reports.

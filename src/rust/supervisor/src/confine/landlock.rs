@@ -57,10 +57,15 @@ fn rules(confinement: &Confinement, opened: Vec<OwnedFd>, own_root: bool) -> Res
     for name in system::DEVICES {
         rules = allow_path(rules, &format!("/dev/{name}"), device)?;
     }
+    // Making devices needs a capability, which is dropped; controlling them nobody asked for.
+    let never = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    let write = AccessFs::from_all(KNOWN) & !never;
     if own_root {
         // All that is there was put there by us, but what is covered cannot be listed anyhow.
         rules = allow_path(rules, "/", AccessFs::ReadDir.into())?;
         rules = allow_path(rules, "/proc", configuration)?;
+        rules = allow_path(rules, "/dev/shm", write & !BitFlags::from(AccessFs::Execute))?;
+        rules = allow_path(rules, "/dev/pts", device | AccessFs::ReadDir)?;
     } else {
         // What tells of the machine; what tells of its processes does not come with it.
         for name in [
@@ -75,9 +80,6 @@ fn rules(confinement: &Confinement, opened: Vec<OwnedFd>, own_root: bool) -> Res
             rules = allow_path(rules, &format!("/proc/{name}"), configuration)?;
         }
     }
-    // Making devices needs a capability, which is dropped; controlling them nobody asked for.
-    let never = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
-    let write = AccessFs::from_all(KNOWN) & !never;
     for (place, opened) in confinement.places.iter().zip(opened) {
         let access = match place {
             Place { names: true, .. } => AccessFs::ReadDir.into(),

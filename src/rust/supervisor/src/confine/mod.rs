@@ -14,6 +14,8 @@ mod bounds;
 mod init;
 mod landlock;
 mod layout;
+mod mount_points;
+mod mounting;
 mod mounts;
 mod namespaces;
 mod privileges;
@@ -199,7 +201,7 @@ fn needs_mounts(confinement: &Confinement) -> Result<bool, Failed> {
     if places.iter().all(|place| place.mounts) {
         return Ok(false);
     }
-    let points = mounts::mount_points().map_err(|errno| (Stage::Mount, errno))?;
+    let points = mount_points::mount_points().map_err(|errno| (Stage::Mount, errno))?;
     Ok(points
         .iter()
         .any(|point| places.iter().any(|place| !place.mounts && below(point, &place.path))))

@@ -1,9 +1,7 @@
 //! What a confined command sees of the file system: a new root, with nothing in it that was not put
 //! there.
 
-#![allow(unsafe_code)]
-
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use rhocap_core::confine::system;
@@ -13,12 +11,11 @@ use rustix::fs::{
     fstat, mkdirat, openat, openat2, readlinkat, symlinkat, unlinkat, AtFlags, FileType, Mode, OFlags, ResolveFlags,
     CWD,
 };
-use rustix::mount::{
-    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount, open_tree, unmount, FsMountFlags,
-    FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
-};
+use rustix::mount::{mount_change, unmount, MountAttrFlags, MountPropagationFlags, UnmountFlags};
 
 use super::layout::{layers, Layer};
+use super::mount_points::mount_points;
+use super::mounting::{attach, copy, file_system, in_memory, limit, set, Limits, OWN, READ};
 use super::{errno, Failed};
 
 /// Builds the new root and makes it this process's; whether there is a /proc in it.
@@ -36,20 +33,6 @@ pub fn build(confinement: &Confinement) -> Result<bool, Failed> {
     rustix::process::umask(mask);
     built
 }
-
-/// What may not be done through a mount. None may be executed as another user.
-#[derive(Clone, Copy)]
-struct Limits {
-    read_only: bool,
-    devices: bool,
-    execute: bool,
-}
-
-const READ: Limits = Limits {
-    read_only: true,
-    devices: false,
-    execute: true,
-};
 
 /// The major number of null, zero, full, random and urandom.
 const MEMORY_DEVICES: u32 = 1;
@@ -82,7 +65,7 @@ impl Root {
         };
         // Nothing that is mounted from now on reaches the host, or comes from there.
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(errno)?;
-        let new = in_memory(c"0755")?;
+        let new = in_memory(&[(c"mode", c"0755")])?;
         let device = fstat(&new).map_err(errno)?.st_dev;
         attach(new.as_fd(), host.as_fd())?;
         // Linux 5.12 and later: what cannot be limited is not shown.
@@ -105,6 +88,7 @@ impl Root {
     fn fill(&mut self, confinement: &Confinement) -> Result<(), Errno> {
         self.system(confinement.network)?;
         self.devices()?;
+        self.own_devices(confinement)?;
         self.proc = self.proc()?;
         let closed = Closed::new(&self.new)?;
         for (path, layer) in layers(confinement, &self.mounted) {
@@ -197,19 +181,33 @@ impl Root {
         Ok(())
     }
 
+    /// Shared memory and terminals of the command's own, which end with it. Without them some programs
+    /// fail, which is all that comes of a host that does not allow them.
+    fn own_devices(&self, confinement: &Confinement) -> Result<(), Errno> {
+        let shared = b"/dev/shm";
+        let taken = |place: &Place| place.path.starts_with(shared);
+        if !confinement.places.iter().any(taken) {
+            let memory = in_memory(&[(c"mode", c"1777"), (c"size", c"64m")])?;
+            limit(memory.as_fd(), OWN)?;
+            attach(memory.as_fd(), self.directory(&shared[1..])?.as_fd())?;
+        }
+        // A new instance: no terminal of the host is in it.
+        let options = [(c"mode", c"0620"), (c"ptmxmode", c"0666")];
+        if let Ok(terminals) = file_system(c"devpts", &options, MountAttrFlags::MOUNT_ATTR_NOSUID) {
+            attach(terminals.as_fd(), self.directory(b"dev/pts")?.as_fd())?;
+            symlinkat(c"pts/ptmx", self.directory(b"dev")?, c"ptmx").map_err(errno)?;
+        }
+        Ok(())
+    }
+
     /// A /proc of the new processes alone. Read-only: what root writes to /proc/sys is the host's.
     fn proc(&self) -> Result<bool, Errno> {
         let target = self.directory(b"proc")?;
-        let mounted = (|| {
-            let context = fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            fsconfig_create(&context)?;
-            let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
-                | MountAttrFlags::MOUNT_ATTR_NOSUID
-                | MountAttrFlags::MOUNT_ATTR_NODEV
-                | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-            fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
-        })();
-        match mounted {
+        let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        match file_system(c"proc", &[], flags) {
             Ok(tree) => attach(tree.as_fd(), target.as_fd()).map(|()| true),
             // Where the host's own is partly hidden (in containers), no fresh one may be had.
             Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => Ok(false),
@@ -421,105 +419,4 @@ fn empty_file(parent: &OwnedFd, name: &[u8], mode: u32) -> Result<(), Errno> {
     openat(parent, name, flags, Mode::from_raw_mode(mode))
         .map(drop)
         .map_err(errno)
-}
-
-/// A new file system in memory, mounted nowhere yet.
-fn in_memory(mode: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
-    let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(errno)?;
-    fsconfig_set_string(&context, c"mode", mode).map_err(errno)?;
-    fsconfig_create(&context).map_err(errno)?;
-    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags).map_err(errno)
-}
-
-/// A copy of the mounts at and below something. All of them: in a user namespace the kernel does not
-/// let show what a mount hides.
-fn copy(found: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH
-        | OpenTreeFlags::AT_RECURSIVE;
-    open_tree(found, c"", flags).map_err(errno)
-}
-
-fn attach(tree: BorrowedFd<'_>, target: BorrowedFd<'_>) -> Result<(), Errno> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, c"", target, c"", flags).map_err(errno)
-}
-
-fn limit(tree: BorrowedFd<'_>, limits: Limits) -> Result<(), Errno> {
-    let mut attributes = libc::MOUNT_ATTR_NOSUID;
-    for (set, attribute) in [
-        (limits.read_only, libc::MOUNT_ATTR_RDONLY),
-        (!limits.devices, libc::MOUNT_ATTR_NODEV),
-        (!limits.execute, libc::MOUNT_ATTR_NOEXEC),
-    ] {
-        if set {
-            attributes |= attribute;
-        }
-    }
-    set(tree, attributes, true)
-}
-
-/// Adds attributes to a mount, or to all of a tree.
-fn set(tree: BorrowedFd<'_>, attributes: u64, all: bool) -> Result<(), Errno> {
-    let mut flags = libc::AT_EMPTY_PATH;
-    if all {
-        flags |= libc::AT_RECURSIVE;
-    }
-    let attributes = libc::mount_attr {
-        attr_set: attributes,
-        attr_clr: 0,
-        propagation: 0,
-        userns_fd: 0,
-    };
-    // SAFETY: an empty path, and a structure of the size that is said.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            tree.as_raw_fd(),
-            c"".as_ptr(),
-            flags,
-            &raw const attributes,
-            std::mem::size_of::<libc::mount_attr>(),
-        )
-    };
-    Errno::result(done).map(drop)
-}
-
-/// Where file systems are mounted (`man 5 proc_pid_mountinfo`).
-pub fn mount_points() -> Result<Vec<Vec<u8>>, Errno> {
-    let table = std::fs::read("/proc/self/mountinfo")
-        .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
-    let points = table
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
-    Ok(points.map(unescape).collect())
-}
-
-/// Spaces and the like stand there as a backslash and three octal digits.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        if let (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) = (first, after) {
-            plain.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
-            rest = after;
-        } else {
-            plain.push(*first);
-            rest = after;
-        }
-    }
-    plain
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_mount_points_are_unescaped() {
-        assert_eq!(unescape(b"/a\\040b\\134c\\"), b"/a b\\c\\");
-        assert!(mount_points().unwrap().contains(&b"/proc".to_vec()));
-    }
 }

@@ -64,6 +64,25 @@ const SYS_KEXEC_FILE_LOAD: c_long = 320;
 #[cfg(not(target_arch = "x86_64"))]
 const SYS_KEXEC_FILE_LOAD: c_long = 294;
 
+/// Not in the C library's list of every processor yet.
+const SYS_FCHMODAT2: c_long = 452;
+
+/// Where a call takes the mode of a file.
+#[rustfmt::skip]
+const WITH_MODE: &[(c_long, u8)] = &[
+    (libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2), (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")] (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")] (libc::SYS_mknod, 1),
+    #[cfg(target_arch = "x86_64")] (libc::SYS_creat, 1),
+];
+
+/// Where a call that may make a file takes its flags; the mode comes next.
+const WITH_FLAGS: &[(c_long, u8)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib];
 #[cfg(not(target_arch = "x86_64"))]
@@ -93,8 +112,10 @@ impl Filters {
     /// Compiles them. Before bounds are set: it takes memory.
     pub fn compile(rules: Rules) -> Result<Self, Errno> {
         let denied = compile(denied(rules)?, libc::EPERM)?;
-        // The C library then makes processes and threads by clone, whose flags can be looked at.
-        let absent = compile(vec![(libc::SYS_clone3, Vec::new())], libc::ENOSYS)?;
+        // What they take stands in memory, where a filter cannot look. Without them the C library makes
+        // processes and threads by clone, and programs open files by openat.
+        let absent = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new()));
+        let absent = compile(absent.to_vec(), libc::ENOSYS)?;
         Ok(Self(vec![beyond(), absent, denied]))
     }
 
@@ -163,6 +184,21 @@ fn denied(rules: Rules) -> Result<Vec<Rule>, Errno> {
             libc::CLONE_NEWTIME,
         )],
     )?;
+
+    // No set-user-id file is left behind: it would be root's, for everybody on the host, when R is.
+    for bit in [libc::S_ISUID, libc::S_ISGID] {
+        let masked = MaskedEq(u64::from(bit));
+        let bit = i32::try_from(bit).map_err(|_| Errno::EINVAL)?;
+        for (call, argument) in WITH_MODE {
+            rule(*call, &[(*argument, masked.clone(), bit)])?;
+        }
+        for (call, argument) in WITH_FLAGS {
+            for flag in [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY] {
+                let makes = MaskedEq(u64::from(flag.unsigned_abs()));
+                rule(*call, &[(*argument, makes, flag), (argument + 1, masked.clone(), bit)])?;
+            }
+        }
+    }
 
     // Typing into a terminal, for whoever reads there after the command.
     for request in [TIOCSTI, TIOCLINUX] {
