@@ -63,14 +63,19 @@ NULL
 #'     `after` how many seconds}
 #'   \item{`carve_outs`}{a data frame of the names that a deny or protect pattern covers and that a
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
-#'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, `"removed"`, `"left"` where it
-#'     could not be moved, `"gone"` when the command removed it), `kept_as` (its name there)}
+#'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR` that
+#'     stays when it holds something; `"removed"`; `"left"` where it could not be moved; `"replaced"`
+#'     when it was there before and is another file now, which a command cannot do, but git or an
+#'     editor outside may have done; `"gone"`), `kept_as` (its name in the quarantine)}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those that
 #'     were kept; those of them that are from its start; those that were no UTF-8}
 #'   \item{`duration`}{seconds from the start to the end of the first process}
-#'   \item{`spilled`}{the path of the file with all of the output, or `NA`}
+#'   \item{`spilled`, `spilled_bytes`}{the path of the file with the output, or `NA`; how many bytes it
+#'     has: fewer than `bytes_total` where the disk was full, or beyond 1 GiB}
 #'   \item{`enforced_by`}{a list: `mechanism` (`"os"`, or `"none"` for unrestricted commands), `kernel`
-#'     (what of the kernel did it), `gaps` (what that does not cover)}
+#'     (what of the kernel did it), `restrictions` (`"new_names"`, `"listing"`: what the command could
+#'     not do in directories that hold a carve-out, where the host offers no mounts), `gaps` (what is
+#'     not covered)}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
 #' `rho_is_ok()` of it is `TRUE` for the exit status 0, and `rho_unwrap()` gives its output then.
@@ -147,7 +152,8 @@ start_command <- function(capability, command, timeout, stdin, on_output, spill)
   if (!is.null(on_output) && !is.function(on_output)) {
     abort_type(on_output, "on_output", "a function or NULL")
   }
-  core_bash(
+  # An interrupt between the start and the hand-over would leave a command that nobody waits for.
+  suspendInterrupts(core_bash(
     capability_handle(capability),
     "rho_bash",
     "user",
@@ -156,7 +162,7 @@ start_command <- function(capability, command, timeout, stdin, on_output, spill)
     stdin,
     check_flag(spill, "spill"),
     !is.null(on_output)
-  )
+  ))
 }
 
 #' @rdname rho_bash
@@ -222,6 +228,7 @@ RhoCommandResult <- rho_class(
         }
       }
     ),
+    spilled_bytes = property_number(0),
     enforced_by = S7::new_property(S7::class_list, getter = function(self) {
       receipt <- self@receipt
       if (is.null(receipt)) list() else receipt@enforced_by
@@ -276,7 +283,10 @@ S7::method(format, RhoCommandResult) <- function(x, ...) {
       made <- x@carve_outs
       sprintf("# covered by \"%s\": %s (%s)", made$pattern, made$path, made$fate)
     },
-    if (!is.na(x@spilled)) sprintf("# all of the output: %s", x@spilled),
+    if (!is.na(x@spilled)) {
+      what <- if (x@spilled_bytes < x@bytes_total) bytes_words(x@spilled_bytes) else "all"
+      sprintf("# %s of the output: %s", what, x@spilled)
+    },
     if (length(enforced) > 0L) enforced_words(enforced)
   )
 }

@@ -158,7 +158,7 @@ RhoPlacementMirai <- rho_class(
 #'
 #' @param timeout Longest run of a command, seconds.
 #' @param grace Seconds between asking a command to end and killing it.
-#' @param output_bytes Most bytes of a command's output that are kept.
+#' @param output_bytes Most bytes of a command's output that are kept, at most 715,827,882.
 #' @param read_bytes Largest file that is read, in bytes. It is checked before memory is taken. At
 #'   most 2^31 - 1, the longest string that R holds.
 #' @param symlinks Whether symbolic links are followed. They never lead out of the roots.
@@ -224,7 +224,8 @@ check_bound <- function(x, name) if (is.null(x)) NA_real_ else check_limit(x, na
 limit_bounds <- list(
   timeout = list(least = 0.001, most = 10^9, whole = FALSE),
   grace = list(least = 0, most = 10^9, whole = FALSE),
-  output_bytes = list(least = 0, most = 2^53, whole = TRUE),
+  # As text each byte can become three.
+  output_bytes = list(least = 0, most = floor((2^31 - 1) / 3), whole = TRUE),
   read_bytes = list(least = 0, most = 2^31 - 1, whole = TRUE),
   entries = list(least = 0, most = 2^53, whole = TRUE),
   processes = list(least = 1, most = 2^31 - 1, whole = TRUE),
@@ -342,7 +343,13 @@ process_words <- function(word, sentence = unrestricted_sentence, enforced = NUL
       if (!is.null(enforced)) {
         c(
           paste("by", paste(enforced$kernel, collapse = ", ")),
-          paste("not covered:", paste(c(enforced$gaps, "later_names"), collapse = ", "))
+          paste("not covered:", paste(c(enforced$gaps, "later_names"), collapse = ", ")),
+          if (!"mount_namespace" %in% enforced$kernel) {
+            paste(
+              "without mounts here: in a directory that holds a carve-out no name can be made,",
+              "removed or renamed"
+            )
+          }
         )
       }
     ),

@@ -7,9 +7,9 @@ NULL
 # elsewhere the result, for which R waits.
 bash_answer <- function(started, on_output, ctx) {
   if (!has_rho()) {
-    return(command_answer(as_outcome(started, on_output)))
+    return(command_answer_or_error(as_outcome(started, on_output)))
   }
-  promise <- async_outcome(started, on_output, abort = agent_aborted(ctx), convert = command_answer)
+  promise <- async_outcome(started, on_output, abort = agent_aborted(ctx), convert = command_answer_or_error)
   cancel <- attr(promise, "rho_cancel", exact = TRUE)
   attr(promise, "rho_cancel") <- NULL
   rho_async("rho_task_from_promise")(promise, cancel = function(...) cancel(), label = "tool-bash")
@@ -33,7 +33,8 @@ partial_results <- function(on_update) {
     now <- proc.time()[["elapsed"]]
     if (now - told >= 0.1) {
       told <<- now
-      on_update(tool_result(seen, list()))
+      # What a runtime makes of it must not end the command.
+      try(on_update(tool_result(seen, list())), silent = TRUE)
     }
   }
 }
@@ -43,8 +44,24 @@ last_part <- function(text, most) {
   if (size <= most) {
     return(text)
   }
-  # Characters, of which none has less than one byte.
-  substring(text, nchar(text) - most %/% 4 + 1)
+  bytes <- utils::tail(charToRaw(text), most)
+  # Not from the middle of a character.
+  inside <- bitwAnd(as.integer(utils::head(bytes, 4L)), 0xc0L) == 0x80L
+  text <- rawToChar(utils::tail(bytes, most - match(FALSE, inside) + 1L))
+  Encoding(text) <- "UTF-8"
+  text
+}
+
+# The same, whatever happens: the command was run, and its receipt is the only one.
+command_answer_or_error <- function(outcome) {
+  tryCatch(
+    command_answer(outcome),
+    error = function(cnd) {
+      receipt <- attr(outcome, "receipt", exact = TRUE)
+      message <- sprintf("The tool failed inside: %s", shown(conditionMessage(cnd))[[1L]])
+      tool_refusal(list(), "SystemError", message, receipt)
+    }
+  )
 }
 
 # The texts and details of Rho's own tool, without the command, which may hold what it should not.

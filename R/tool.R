@@ -262,7 +262,9 @@ rho_tool_bash <- function(capability) {
       command <- argument_text(params, "command")
       timeout <- argument_number(params, "timeout")
       live <- is.function(on_update)
-      started <- core_bash(handle, "bash", "model", command, timeout, NULL, FALSE, live)
+      started <- suspendInterrupts(
+        core_bash(handle, "bash", "model", command, timeout, NULL, FALSE, live)
+      )
       bash_answer(started, if (live) partial_results(on_update), ctx)
     }
   )

@@ -224,3 +224,30 @@ test_that("the receipt and print say what enforced it", {
   expect_s3_class(denied, "rhocap_error_cwd")
   expect_true("bash" %in% names(rho_capability_tools(capability)))
 })
+
+test_that("a confined command can run confined commands of its own, and not replace the supervisor", {
+  tree <- new_tree()
+  capability <- confined_capability(
+    tree,
+    environment = rho_environment(rho_environment_r())
+  )
+  script <- file.path(tree$root, "inner.R")
+  writeLines(c(
+    "suppressMessages(library(rhocap))",
+    "capability <- tryCatch(rho_project_capability(getwd()), error = identity)",
+    "if (inherits(capability, 'error')) {",
+    "  stopifnot(inherits(capability, 'rhocap_error_not_enforceable'))",
+    "  cat('refused')",
+    "} else {",
+    "  result <- rho_bash(capability, 'cat f; cat /etc/shadow; kill -9 -1')",
+    "  cat(result@output, result@enforced_by$mechanism)",
+    "}"
+  ), script)
+  inner <- rho_bash(capability, paste0(R.home("bin"), "/Rscript inner.R 2>&1"))
+  expect_match(inner@output, "^refused$|^IN.* os$")
+  expect_false(grepl("root:", inner@output))
+  program <- supervisor_program()
+  before <- unname(tools::md5sum(program))
+  rho_bash(capability, sprintf("echo x >> %s; rm -f %s; mv /bin/true %s", program, program, program))
+  expect_identical(unname(tools::md5sum(program)), before)
+})

@@ -48,9 +48,8 @@ pub fn facts(command: Command) -> Facts {
         None => (None, None),
     };
     let record = command.record;
-    let spilled = command
-        .spilled
-        .map(|path| escape::display(&path.into_os_string().into_vec()));
+    let (spilled, spilled_bytes) = command.spilled.unzip();
+    let spilled = spilled.map(|path| escape::display(&path.into_os_string().into_vec()));
     let mut raw = command.output.head;
     let head = raw.len() as u64;
     raw.extend_from_slice(&command.output.tail);
@@ -74,6 +73,7 @@ pub fn facts(command: Command) -> Facts {
         ("bytes_invalid", record.output.invalid.into()),
         ("duration", seconds(record.ran_us)),
         ("spilled", Plain::Texts(vec![spilled])),
+        ("spilled_bytes", spilled_bytes.unwrap_or_default().into()),
     ];
     if let Some(shown) = command.shown {
         facts.push(("shown", shown.into()));

@@ -45,6 +45,9 @@ pub struct Limits {
     pub open_files: Option<u64>,
 }
 
+/// Most bytes of a command's output.
+const MOST_OUTPUT: u64 = (i32::MAX as u64) / 3;
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -86,6 +89,13 @@ impl Limits {
         };
         time("timeout", self.timeout, 0.001)?;
         time("grace", self.grace, 0.0)?;
+        // As text each byte can become three, and R holds no longer string.
+        if self.output_bytes > MOST_OUTPUT {
+            return Err(
+                Misuse::new("limit", format!("`output_bytes` must be at most {MOST_OUTPUT}."))
+                    .with("limit", "output_bytes"),
+            );
+        }
         if !self.shell.starts_with('/') || self.shell.contains('\0') {
             return Err(
                 Misuse::new("limit", "`shell` must be an absolute path, such as \"/bin/bash\".").with("limit", "shell"),

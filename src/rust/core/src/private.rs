@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use rustix::fs::{flock, mkdirat, openat, Dir, FlockOperation, Mode, OFlags};
+use rustix::fs::{flock, mkdirat, openat, unlinkat, AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::escape::display;
@@ -180,9 +180,32 @@ impl Drop for Private {
     fn drop(&mut self) {
         // A forked R process has a copy of this value, and ends too.
         if self.owner == std::process::id() {
-            remove_all(&self.place, self.name.as_str());
+            remove(&self.place, self.name.as_str());
         }
     }
+}
+
+/// Removes a private directory, but for a quarantine that holds something: that may be the user's own,
+/// made while a command ran.
+fn remove(place: &OwnedFd, name: impl rustix::path::Arg + Copy) {
+    let Ok(handle) = openat(place, name, NAMES | OFlags::NOFOLLOW, Mode::empty()) else {
+        return;
+    };
+    for entry in Dir::read_from(&handle).into_iter().flatten().flatten() {
+        match entry.file_name().to_bytes() {
+            b"." | b".." => {}
+            name if name == Private::QUARANTINE.as_bytes() => {
+                let _ = unlinkat(&handle, Private::QUARANTINE, AtFlags::REMOVEDIR);
+            }
+            _ => {
+                let file = unlinkat(&handle, entry.file_name(), AtFlags::empty());
+                if file.is_err() {
+                    remove_all(&handle, entry.file_name());
+                }
+            }
+        }
+    }
+    let _ = unlinkat(place, name, AtFlags::REMOVEDIR);
 }
 
 /// Removes what processes have left that were killed; once in each process.
@@ -211,7 +234,7 @@ fn sweep_one(place: &OwnedFd, name: &std::ffi::CStr) {
         return;
     }
     if flock(&handle, FlockOperation::NonBlockingLockExclusive).is_ok() {
-        remove_all(place, name);
+        remove(place, name);
     }
 }
 
@@ -237,6 +260,8 @@ mod tests {
         for directory in [path.clone(), made.temporary(), made.home(), made.output()] {
             assert_eq!(mode(&directory), 0o700, "{directory:?}");
         }
+        let kept = made.path().join("quarantine/kept");
+        std::fs::write(&kept, "").unwrap();
         let (_, output) = made.create_output().unwrap();
         assert_eq!(mode(&output), 0o600);
         let locked = made.temporary().join("locked/in");
@@ -245,8 +270,14 @@ mod tests {
         std::fs::set_permissions(locked.parent().unwrap(), std::fs::Permissions::from_mode(0o0)).unwrap();
         std::os::unix::fs::symlink(place.path(), made.temporary().join("link")).unwrap();
         drop(made);
-        assert!(!path.exists());
+        // What is in the quarantine may be the user's own.
+        assert_eq!(std::fs::read_dir(&path).unwrap().count(), 1);
+        assert!(kept.exists());
         assert!(place.path().exists());
+        let made = Private::make(beside, |_| true).unwrap();
+        let path = made.path().to_owned();
+        drop(made);
+        assert!(!path.exists());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{openat, renameat, unlinkat, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
@@ -13,14 +14,22 @@ use rustix::path::Arg;
 
 use crate::open::NAMES;
 
+/// How long it is tried.
+const LONGEST: Duration = Duration::from_secs(20);
+
 /// Removes the directory `name` of `place`. What cannot be removed stays.
 pub fn remove_all(place: impl AsFd, name: impl Arg + Copy) {
     let place = place.as_fd();
     let Some(top) = open_directory(place, name) else { return };
     let mut moved = 0_u64;
-    loop {
+    let begun = Instant::now();
+    // Somebody may still write there; and R must not stand still for a tree of millions.
+    while begun.elapsed() < LONGEST {
         let mut changed = false;
         for entry in names(&top) {
+            if begun.elapsed() >= LONGEST {
+                break;
+            }
             if unlinkat(&top, &entry, AtFlags::empty()).is_ok() || unlinkat(&top, &entry, AtFlags::REMOVEDIR).is_ok() {
                 changed = true;
             } else if let Some(inner) = open_directory(top.as_fd(), &*entry) {

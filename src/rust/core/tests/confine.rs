@@ -698,10 +698,13 @@ fn what_a_command_replaces_or_removes_is_told() {
     fs::remove_file(tree.at("root/.envrc")).unwrap();
     let swept = sweep(&tree, &capability, &before);
     assert_eq!(created(&swept), ["deny .env", "protect .git/hooks"]);
-    assert!(swept.created.iter().all(|made| made.replaced));
+    // Not taken away: who replaced it may have been the user.
+    assert!(swept.created.iter().all(|made| made.fate == Fate::Replaced));
+    assert!(!swept.is_clean());
     let removed: Vec<_> = swept.removed.iter().map(|gone| gone.path.as_str()).collect();
     assert_eq!(removed, [".envrc"]);
-    assert!(!tree.at("root/.git/hooks").exists());
+    assert!(tree.at("root/.git/hooks/pre-commit").exists());
+    assert!(tree.at("root/.env").exists());
 }
 
 #[test]

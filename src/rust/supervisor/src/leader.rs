@@ -117,8 +117,7 @@ impl Command {
 /// # Errors
 /// Where it failed, and the error number. No process of it is left then.
 pub fn start(command: Command, group: &mut Option<Group>) -> Result<Pid, Failed> {
-    let (read, write) =
-        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|errno| (Stage::Fork, same(errno)))?;
+    let (read, write) = rhocap_core::process::cloexec::pipe().map_err(|errno| (Stage::Fork, same(errno)))?;
     let parent = nix::unistd::getpid();
     match fork_into(group).map_err(|errno| (Stage::Fork, errno))? {
         ForkResult::Child => {

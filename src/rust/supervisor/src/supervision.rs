@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(2);
 pub fn run(mut peer: Peer) {
     waiting::prepare();
     let _ = nix::unistd::setsid();
-    tree::become_root();
+    let gets_orphans = tree::become_root();
     let (order, mark) = match first_order(&mut peer) {
         Some(Order::Start(start, mark)) => (start, mark),
         Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
@@ -60,6 +60,7 @@ pub fn run(mut peer: Peer) {
                 leader,
                 init,
                 group,
+                gets_orphans,
                 left: None,
                 started,
                 timeout: order.timeout,
@@ -121,6 +122,8 @@ struct Supervision {
     init: Option<Init>,
     /// Of an unrestricted command, where the host gives one.
     group: Option<Group>,
+    /// Whether orphans become children of this process.
+    gets_orphans: bool,
     left: Option<(Exit, Duration)>,
     started: Instant,
     timeout: Option<Duration>,
@@ -137,8 +140,10 @@ impl Supervision {
             Method::Namespace
         } else if self.group.is_some() {
             Method::Group
-        } else {
+        } else if self.gets_orphans {
             Method::Descent
+        } else {
+            Method::Children
         };
         let ask = matches!(cause, Cause::TimedOut | Cause::Cancelled);
         // All are asked, and a thousand that keep the processors busy do not keep us from asking.

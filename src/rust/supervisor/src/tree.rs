@@ -25,13 +25,16 @@ impl Process {
     }
 }
 
-/// Makes this process the one that orphans below it go to, and one that others cannot look into.
-pub fn become_root() {
+/// Makes this process the one that orphans below it go to, and one that others cannot look into; whether
+/// the orphans come. Without that, who loses its parent on purpose is not found.
+pub fn become_root() -> bool {
     #[cfg(target_os = "linux")]
     {
-        let _ = nix::sys::prctl::set_child_subreaper(true);
         let _ = nix::sys::prctl::set_dumpable(false);
+        nix::sys::prctl::set_child_subreaper(true).is_ok()
     }
+    #[cfg(not(target_os = "linux"))]
+    false
 }
 
 /// All processes below this one that are not dead.

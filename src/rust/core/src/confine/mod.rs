@@ -23,7 +23,7 @@ use crate::effect::Cancel;
 use crate::misuse::Misuse;
 use crate::outcome::{Code, Refusal};
 use crate::policy::Network;
-use crate::process::confinement::{Bounds, Confinement, Cover, Enforcement, MOUNT_NAMESPACE};
+use crate::process::confinement::{mechanism, Bounds, Confinement, Cover, Enforcement};
 use crate::process::probe;
 
 use self::found::{Found, Scope};
@@ -70,7 +70,7 @@ pub fn probe(capability: &Capability) -> Result<Enforcement, Misuse> {
         ..confinement(capability)
     };
     let whole = match probe::probe(program, &confinement) {
-        Ok(found) if found.has(MOUNT_NAMESPACE) => return Ok(found),
+        Ok(found) if found.has(mechanism::MOUNT_NAMESPACE) => return Ok(found),
         other => other,
     };
     // Without mounts, what the roots hold now must be granted one by one, without what is carved out. That

@@ -1,8 +1,8 @@
 //! What a command left behind under names that patterns cover goes out of the roots.
 //!
 //! Called when the command's tree is gone. The roots are walked as before the command; a name that was
-//! not there, or is another object than it was, is moved by descriptor into a directory that the caller
-//! keeps outside of all roots. Nothing here follows a link.
+//! not there is moved by descriptor into a directory that the caller keeps outside of all roots, and one
+//! that is another object than it was is told. Nothing here follows a link.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -35,6 +35,9 @@ pub enum Fate {
     Removed,
     /// It is still there: the system gave this error number.
     Left(i32),
+    /// It is still there, and another object than before. A command cannot replace what was closed to it;
+    /// the user can, with git or an editor, and what is the user's is not taken away.
+    Replaced,
 }
 
 /// A name that a pattern covers and that a command made or replaced.
@@ -51,8 +54,6 @@ pub struct CarveOutCreated {
     pub effect: &'static str,
     /// What it is.
     pub kind: &'static str,
-    /// Whether something was there under this name before.
-    pub replaced: bool,
     /// What became of it.
     pub fate: Fate,
 }
@@ -98,7 +99,8 @@ impl Swept {
     /// Whether all was looked at and nothing is left under a covered name.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.stopped.is_none() && !self.created.iter().any(|made| matches!(made.fate, Fate::Left(_)))
+        let left = |made: &CarveOutCreated| matches!(made.fate, Fate::Left(_) | Fate::Replaced);
+        self.stopped.is_none() && !self.created.iter().any(left)
     }
 }
 
@@ -127,11 +129,16 @@ pub fn sweep(
         if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
             continue;
         }
-        let fate = match take_out(capability, hit, quarantine.as_fd()) {
-            Ok(Some(fate)) => fate,
-            // It is gone by itself.
-            Ok(None) => continue,
-            Err(errno) => Fate::Left(errno.raw_os_error()),
+        let is_other = |known: &Hit| known.identity != hit.identity;
+        let fate = if before.at(&hit.spelled).is_some_and(is_other) {
+            Fate::Replaced
+        } else {
+            match take_out(capability, hit, quarantine.as_fd()) {
+                Ok(Some(fate)) => fate,
+                // It is gone by itself.
+                Ok(None) => continue,
+                Err(errno) => Fate::Left(errno.raw_os_error()),
+            }
         };
         swept.created.push(CarveOutCreated {
             root: hit.spelled.root,
@@ -139,7 +146,6 @@ pub fn sweep(
             pattern: rule(hit),
             effect: hit.effect.as_str(),
             kind: hit.kind.as_str(),
-            replaced: before.at(&hit.spelled).is_some(),
             fate,
         });
     }

@@ -57,6 +57,8 @@ pub struct Report {
     pub gaps: Vec<String>,
     /// What of the kernel enforced it.
     pub kernel: Vec<String>,
+    /// What a command cannot do though the capability would allow it.
+    pub restrictions: Vec<&'static str>,
     /// What became of a command.
     pub command: Option<CommandRecord>,
 }

@@ -110,9 +110,6 @@ pub struct Enforcement {
     pub gaps: Vec<String>,
 }
 
-/// The mechanism that shows a command its places alone, and closes what lies in them.
-pub const MOUNT_NAMESPACE: &str = "mount_namespace";
-
 impl Enforcement {
     /// Whether a mechanism is among them.
     #[must_use]

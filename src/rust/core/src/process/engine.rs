@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::pipe::{pipe_with, PipeFlags};
 
+use super::cloexec;
 use super::confinement::Enforcement;
 use super::errno::same;
 use super::group::Group;
@@ -88,7 +88,7 @@ pub fn run(
     on_output: &mut dyn FnMut(&[u8]),
 ) -> Result<Ran, Errno> {
     let started = Instant::now();
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(same);
+    let pipe = || cloexec::pipe().map_err(same);
     let (input, feed) = pipe()?;
     let (output, theirs) = pipe()?;
     let descriptors = Descriptors {
@@ -132,6 +132,7 @@ pub fn run(
         cancelled: false,
         looked: started,
         stopped: 0,
+        grace: command.start.grace,
     };
     let times = command
         .start
@@ -178,13 +179,17 @@ struct Call<'a> {
     cancelled: bool,
     looked: Instant,
     stopped: u32,
+    grace: Duration,
 }
 
 impl Call<'_> {
-    fn watch(&mut self, cancel: &Cancel, last: Option<Instant>, on_output: &mut dyn FnMut(&[u8])) -> Ending {
+    fn watch(&mut self, cancel: &Cancel, mut last: Option<Instant>, on_output: &mut dyn FnMut(&[u8])) -> Ending {
         loop {
             if cancel.check().is_err() && !std::mem::replace(&mut self.cancelled, true) {
                 self.supervisor.cancel();
+                // One that does not obey is not waited for until the command's own time is over.
+                let soon = Instant::now() + self.grace + PATIENCE;
+                last = Some(last.map_or(soon, |last| last.min(soon)));
             }
             self.wait(LOOK, true);
             self.feed();

@@ -40,6 +40,9 @@ pub struct Swept {
 /// Kills every process of the mark or the group until none is left, for a bounded time.
 #[must_use]
 pub fn sweep(mark: Mark, group: Option<&Group>) -> Swept {
+    if !mark.is_usable() && group.is_none() {
+        return swept(false, &HashSet::new(), &[]);
+    }
     let begun = Instant::now();
     let mut killed = HashSet::new();
     let (mut fewest, mut fewer) = (usize::MAX, begun);

@@ -65,7 +65,7 @@ impl Mark {
             .is_some_and(|line| line.split(u8::is_ascii_whitespace).any(|field| field == own.as_bytes()))
     }
 
-    const fn is_usable(self) -> bool {
+    pub(super) const fn is_usable(self) -> bool {
         self.0 >= LEAST
     }
 }

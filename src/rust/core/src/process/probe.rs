@@ -54,8 +54,7 @@ pub fn probe(program: &Program, confinement: &Confinement) -> Result<Enforcement
             }
         }
     };
-    supervisor.hang_up();
-    supervisor.reap();
+    // Dropped, it is ended and waited for; it is killed where it does not answer.
     answer
 }
 

@@ -168,10 +168,13 @@ pub enum Method {
     Group,
     /// By a process namespace, all of which the kernel kills with its first process.
     Namespace,
+    /// By walking from parents to children where the system gives orphans to nobody: who lost its parent is
+    /// not found.
+    Children,
 }
 
 impl Method {
-    const ALL: [Self; 3] = [Self::Descent, Self::Group, Self::Namespace];
+    const ALL: [Self; 4] = [Self::Descent, Self::Group, Self::Namespace, Self::Children];
 
     /// The word used in results and receipts.
     #[must_use]
@@ -180,6 +183,7 @@ impl Method {
             Self::Descent => "descent",
             Self::Group => "cgroup",
             Self::Namespace => "pid_namespace",
+            Self::Children => "children",
         }
     }
 }

@@ -15,12 +15,10 @@ use nix::spawn::{posix_spawn, PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnF
 use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 use rustix::fs::{openat, Mode, OFlags, CWD};
-use rustix::net::{
-    recv, sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SocketFlags,
-    SocketType,
-};
+use rustix::net::{recv, sendmsg, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SocketType};
 use rustix::process::{waitid, WaitId, WaitIdOptions};
 
+use super::cloexec::socket_pair;
 use super::confinement::Confinement;
 use super::errno::same;
 use super::mark::Mark;
@@ -175,8 +173,7 @@ impl Supervisor {
     }
 
     fn begin(program: &Program, order: &[u8], mark: Mark, descriptors: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(same)?;
+        let (ours, theirs) = socket_pair(SocketType::STREAM).map_err(same)?;
         let pid = spawn(program, theirs.as_fd())?;
         drop(theirs);
         let mut supervisor = Self {
@@ -279,6 +276,17 @@ impl Supervisor {
         if !std::mem::replace(&mut self.reaped, true) {
             // Another package's handler may have been faster.
             while nix::sys::wait::waitpid(self.pid, None) == Err(Errno::EINTR) {}
+        }
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        // One that did not come as far as its end: it must not stay as a zombie of R's.
+        if !self.reaped {
+            self.hang_up();
+            self.kill();
+            self.reap();
         }
     }
 }

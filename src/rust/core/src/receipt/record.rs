@@ -45,6 +45,9 @@ pub struct EnforcedBy {
     pub resolver: Option<Resolver>,
     /// What of the kernel enforced it, for commands.
     pub kernel: Vec<String>,
+    /// What a command cannot do though the capability would allow it, because the kernel offers no finer
+    /// means here.
+    pub restrictions: Vec<&'static str>,
     /// What could not be assured.
     pub gaps: Vec<String>,
     /// The sentence that says so where nothing holds a command back.
@@ -105,8 +108,8 @@ pub struct CarveOut {
     pub pattern: String,
     /// `deny` or `protect`.
     pub effect: &'static str,
-    /// `kept` in the quarantine, `removed`, `left` where it could not be moved, or `gone` when the command
-    /// removed it.
+    /// `kept` in the quarantine, `removed`, `left` where it could not be moved, `replaced` when somebody
+    /// else put another object there meanwhile, or `gone`.
     pub fate: &'static str,
     /// Its name in the quarantine.
     pub kept_as: Option<String>,

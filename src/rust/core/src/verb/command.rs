@@ -1,24 +1,22 @@
 //! Running a command with what a capability gives it.
 
-use std::fs::File;
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use super::confined::{Confined, LATER_NAMES};
 use crate::capability::Capability;
-use crate::effect::{Context, Extent};
+use crate::effect::{Cancel, Context, Extent};
 use crate::outcome::{Code, Refusal};
 use crate::policy::{Process, UNRESTRICTED_SENTENCE};
 use crate::process::engine::{self, Ending, Ran};
 use crate::process::output::Kept;
-use crate::process::protocol::{Cause, End, Exit, Start};
+use crate::process::protocol::{Cause, End, Exit, Method, Start};
+use crate::process::spill::Spill;
 use crate::process::text::Text;
 use crate::receipt::record::{CommandRecord, Output, SentSignal};
-
-/// Most bytes of output that are kept in a file.
-const MOST_SPILLED: u64 = 1 << 30;
 
 /// What of the host an unrestricted command can reach: nothing holds it back.
 pub const UNRESTRICTED_GAPS: &[&str] = &["filesystem", "network", "processes", "r_environment"];
@@ -93,8 +91,8 @@ pub struct Command {
     pub shown: Option<String>,
     /// Its output as bytes.
     pub output: Kept,
-    /// The file that has all of its output.
-    pub spilled: Option<PathBuf>,
+    /// The file that has its output, and how many bytes of it.
+    pub spilled: Option<(PathBuf, u64)>,
     /// The facts that the receipt has, too.
     pub record: CommandRecord,
 }
@@ -118,22 +116,12 @@ pub fn run(
             "rhocap's supervisor cannot be used: {error}. Nothing was run; install rhocap again."
         ))
     })?;
-    let (mut file, spilled) = if ask.spill {
-        let (file, path) = private.create_output()?;
-        (
-            Some(Spill {
-                file,
-                left: MOST_SPILLED,
-            }),
-            Some(path),
-        )
-    } else {
-        (None, None)
-    };
     let confined = match capability.process() {
         Process::Confined => Some(Confined::plan(capability, context.cancel)?),
         _ => None,
     };
+    let create = || Spill::create(private).map_err(|errno| Errno::from_raw_os_error(errno as i32));
+    let mut spill = ask.spill.then(create).transpose()?;
     let (confinement, required) = confined.as_ref().map(Confined::order).unzip();
     let limits = capability.limits();
     let for_model = ask.for_model;
@@ -152,18 +140,36 @@ pub fn run(
         output_bytes: limits.output_bytes,
     };
     let ran = engine::run(program, &command, context.cancel, &mut |bytes| {
-        if let Some(file) = &mut file {
-            file.take(bytes);
+        if let Some(spill) = &mut spill {
+            spill.take(bytes);
         }
         on_output(bytes);
     });
-    let ran = ran.map_err(|errno| not_started("supervisor", errno as i32, &limits.shell))?;
-    let (ended, exit, end) = match &ran.ending {
-        Ending::NotStarted(stage, errno) => return Err(not_started(stage.as_str(), *errno, &limits.shell)),
-        Ending::SupervisorLost(lost) => (Ended::SupervisorLost, lost.leader, None),
-        Ending::Ended(end) => (ended(end), end.leader, Some(end.clone())),
+    let failed = match &ran {
+        Err(errno) => Some(("supervisor", *errno as i32)),
+        Ok(Ran {
+            ending: Ending::NotStarted(stage, errno),
+            ..
+        }) => Some((stage.as_str(), *errno)),
+        Ok(_) => None,
     };
-    if matches!(&ran.ending, Ending::SupervisorLost(lost) if !lost.swept.searched) {
+    if let Some((stage, errno)) = failed {
+        if let Some(spill) = spill {
+            spill.discard();
+        }
+        return Err(not_started(stage, errno, &limits.shell));
+    }
+    let Ok(ran) = ran else {
+        return Err(Code::SystemError.into());
+    };
+    let (ended, exit, end) = match &ran.ending {
+        Ending::NotStarted(..) => return Err(Code::SystemError.into()),
+        Ending::SupervisorLost(lost) => (Ended::SupervisorLost, lost.leader, None),
+        Ending::Ended(end) => (ended(end, context.cancel), end.leader, Some(end.clone())),
+    };
+    // Who loses the supervisor on purpose may have lost its mark as well.
+    let lost = matches!(ran.ending, Ending::SupervisorLost(_)) && confined.is_none();
+    if lost || end.as_ref().is_some_and(|end| end.method == Method::Children) {
         context.report.gaps.push("survivors_unknown".to_owned());
     }
     let text = Text::of(&ran.output);
@@ -172,6 +178,7 @@ pub fn run(
         let (carve_outs, gap) = confined.sweep();
         record.carve_outs = carve_outs;
         let enforcement = ran.enforcement.clone().unwrap_or_default();
+        context.report.restrictions = confined.restrictions();
         context.report.kernel = enforcement.mechanisms;
         context.report.gaps.extend(enforcement.gaps);
         context.report.gaps.push(LATER_NAMES.to_owned());
@@ -193,13 +200,15 @@ pub fn run(
         shown: for_model.then(|| text.for_model(ran.output.total)),
         text,
         output: ran.output,
-        spilled,
+        spilled: spill.map(|spill| (spill.path, spill.bytes)),
         record,
     })
 }
 
-fn ended(end: &End) -> Ended {
+fn ended(end: &End, cancel: &Cancel) -> Ended {
     match (end.cause, end.leader) {
+        // It was asked to end by somebody else: by the command.
+        (Cause::Cancelled, _) if cancel.check().is_ok() => Ended::SupervisorLost,
         (Cause::TimedOut, _) => Ended::TimedOut,
         (Cause::Natural, Some(Exit::Exited(_))) => Ended::Exited,
         (Cause::Natural, Some(Exit::Signalled(_))) => Ended::Signalled,
@@ -285,22 +294,4 @@ fn microseconds(time: Duration) -> u64 {
 #[must_use]
 pub fn statement(capability: &Capability) -> Option<&'static str> {
     (capability.process() == Process::Unrestricted).then_some(UNRESTRICTED_SENTENCE)
-}
-
-/// A file of output, up to a bound: a command that never stops must not fill the disk.
-struct Spill {
-    file: File,
-    left: u64,
-}
-
-impl Spill {
-    fn take(&mut self, bytes: &[u8]) {
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
-        // What cannot be written, on a full disk, say, ends the file; the result has its own copy of both ends.
-        if self.file.write_all(&bytes[..most]).is_err() {
-            self.left = 0;
-        } else {
-            self.left -= most as u64;
-        }
-    }
 }

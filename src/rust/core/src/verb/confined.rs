@@ -6,7 +6,7 @@ use crate::confine::quarantine::{self, Fate, Swept};
 use crate::confine::{self, grants, Plan};
 use crate::effect::Cancel;
 use crate::outcome::{Code, Refusal};
-use crate::process::confinement::{Confinement, Enforcement, MOUNT_NAMESPACE};
+use crate::process::confinement::{mechanism, Confinement, Enforcement};
 use crate::receipt::record::CarveOut;
 
 /// A name under which the command could make what a pattern covers: it is looked for afterwards.
@@ -17,6 +17,7 @@ pub struct Confined<'a> {
     capability: &'a Capability,
     enforcement: &'a Enforcement,
     plan: Plan,
+    restrictions: Vec<&'static str>,
 }
 
 impl<'a> Confined<'a> {
@@ -27,16 +28,25 @@ impl<'a> Confined<'a> {
     pub fn plan(capability: &'a Capability, cancel: &Cancel) -> Result<Self, Refusal> {
         let enforcement = capability.enforcement().ok_or(Code::SystemError)?;
         let mut plan = confine::plan(capability, Scope::BEFORE, cancel)?;
-        if !enforcement.has(MOUNT_NAMESPACE) {
+        let mut restrictions = Vec::new();
+        if !enforcement.has(mechanism::MOUNT_NAMESPACE) {
             let grants = grants::grants(capability, &plan, cancel)?;
             plan.confinement.places = grants.places();
             plan.confinement.covers.clear();
+            restrictions = grants.restrictions();
         }
         Ok(Self {
             capability,
             enforcement,
             plan,
+            restrictions,
         })
+    }
+
+    /// What the command cannot do though the capability would allow it.
+    #[must_use]
+    pub fn restrictions(&self) -> Vec<&'static str> {
+        self.restrictions.clone()
     }
 
     /// What the kernel is to enforce, and by which mechanisms at least.
@@ -83,6 +93,7 @@ fn records(swept: Swept) -> Vec<CarveOut> {
             Fate::Kept(_) => "kept",
             Fate::Removed => "removed",
             Fate::Left(_) => "left",
+            Fate::Replaced => "replaced",
         },
         kept_as: made.kept_as().map(str::to_owned),
         root: made.root,

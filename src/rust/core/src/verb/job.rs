@@ -71,6 +71,13 @@ impl Job {
     }
 }
 
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Nobody can take its result any more. A call that is done does not hear it.
+        self.cancel.cancel();
+    }
+}
+
 /// Carries a call out on a thread of its own, or here when there is none to be had.
 pub(super) fn start(mut work: Work<'static>) -> Started {
     let shared = Arc::new(Shared {

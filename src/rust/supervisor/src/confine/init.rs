@@ -20,7 +20,10 @@ pub const STATUS: usize = 5;
 pub fn run(leader: Pid, status: OwnedFd) -> ! {
     keep_only(&[status.as_raw_fd()]);
     // It can be killed from outside only, needs no privilege any more, and has nothing to show.
-    let _ = super::privileges::drop_all();
+    if super::privileges::drop_all().is_err() {
+        // Nothing that keeps its privileges stays. With this process the kernel kills the leader.
+        std::process::exit(126);
+    }
     let mut status = Some(status);
     loop {
         match wait(WaitOptions::empty()) {

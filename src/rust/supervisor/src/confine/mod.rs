@@ -138,8 +138,7 @@ fn attempt(
     };
     let setup = |errno| (Stage::Setup, errno);
     let (reports, reporter) = report::pair().map_err(setup)?;
-    let (status, tell) =
-        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|failed| setup(errno(failed)))?;
+    let (status, tell) = rhocap_core::process::cloexec::pipe().map_err(|failed| setup(errno(failed)))?;
     rustix::io::ioctl_fionbio(&status, true).map_err(|failed| setup(errno(failed)))?;
     let parent = nix::unistd::getpid();
     let made = namespaces::clone(namespaces).map_err(|errno| (Stage::Namespace, errno))?;

@@ -12,9 +12,7 @@ use nix::errno::Errno;
 use nix::unistd::Pid;
 use rhocap_core::process::protocol::Stage;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::net::{
-    recvmsg, socketpair, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
-};
+use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType};
 
 use super::{errno, Failed};
 
@@ -42,8 +40,7 @@ pub struct Reports(OwnedFd);
 
 /// Both ends.
 pub fn pair() -> Result<(Reports, Reporter), Errno> {
-    let (ours, theirs) =
-        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(errno)?;
+    let (ours, theirs) = rhocap_core::process::cloexec::socket_pair(SocketType::SEQPACKET).map_err(errno)?;
     rustix::net::sockopt::set_socket_passcred(&ours, true).map_err(errno)?;
     Ok((Reports(ours), Reporter(theirs)))
 }

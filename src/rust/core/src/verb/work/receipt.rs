@@ -62,7 +62,8 @@ impl Work<'_> {
         let unrestricted = self.command && self.capability.process() == Process::Unrestricted;
         let mechanism = match self.capability.process() {
             Process::Unrestricted if self.command => "none",
-            Process::Confined if self.command => "os",
+            // Where nothing was run the kernel held nothing.
+            Process::Confined if self.command && !report.kernel.is_empty() => "os",
             _ => "admission",
         };
         let mut gaps = report.gaps;
@@ -100,6 +101,7 @@ impl Work<'_> {
                 mechanism,
                 resolver: self.resolver,
                 kernel: report.kernel,
+                restrictions: report.restrictions,
                 gaps,
                 statement: self.command.then(|| command::statement(&self.capability)).flatten(),
             },
