@@ -51,7 +51,7 @@ test_that("output is told while R goes on, and an error of who is told is the pr
     capability, "echo a; sleep 0.3; echo b",
     on_output = on_output
   ))
-  expect_identical(told, c("a\n", "b\n"))
+  expect_identical(paste(told, collapse = ""), "a\nb\n")
   mark <- new_mark()
   failed <- settled(rho_bash_async(
     capability,
@@ -87,6 +87,26 @@ test_that("who is told of one command may start others, run the loop, or fail, a
   for (promise in inner) {
     expect_identical(settled(promise)@output, "inner\n")
   }
+  expect_identical(ls(async_jobs), character())
+})
+
+test_that("a command of a private loop leaves those of others alone", {
+  needs("promises")
+  capability <- command_capability(new_tree())
+  outer <- rho_bash_async(capability, "sleep 0.3; echo outer")
+  inner <- NULL
+  later::with_temp_loop({
+    promises::then(rho_bash_async(capability, "echo inner"), function(value) inner <<- value@output)
+    # Lost with its loop, and ended.
+    rho_bash_async(capability, "sleep 60")
+    wait_until(function() {
+      later::run_now(0.02)
+      !is.null(inner)
+    })
+  })
+  expect_identical(inner, "inner\n")
+  expect_identical(settled(outer)@output, "outer\n")
+  expect_identical(settled(rho_bash_async(capability, "echo later"))@output, "later\n")
   expect_identical(ls(async_jobs), character())
 })
 

@@ -29,7 +29,13 @@ start_child <- function(tree, mark, after) {
       .libPaths()
     )
   )
-  expect_true(wait_until(function() length(marked_processes(mark)) > 0L || !child$is_alive()))
+  seen <- FALSE
+  wait_until(function() {
+    seen <<- seen || length(marked_processes(mark)) > 0L
+    seen || !child$is_alive()
+  })
+  # Nothing would be left of what never ran.
+  expect_true(seen)
   child
 }
 
@@ -61,7 +67,7 @@ test_that("when R is killed, crashes or quits, its commands end", {
     quit = list(
       function(capability, command) {
         promise <- rho_bash_async(capability, command)
-        Sys.sleep(1)
+        Sys.sleep(5)
         quit(save = "no")
       },
       function(child) NULL
@@ -75,17 +81,31 @@ test_that("when R is killed, crashes or quits, its commands end", {
     ways[[way]][[2L]](child)
     child$wait(120000)
     expect_false(child$is_alive())
-    # They have the time of the grace.
     expect_true(wait_until(function() length(marked_processes(mark)) == 0L), label = way)
     child$kill()
   }
+})
+
+test_that("when R is killed its commands end, though a fork of R lives on", {
+  tree <- new_tree()
+  mark <- new_mark()
+  child <- start_child(tree, mark, function(capability, command) {
+    fork <- parallel::mcparallel(Sys.sleep(60))
+    writeLines(as.character(fork$pid), file.path(capability@write, "fork"))
+    rho_bash(capability, command)
+  })
+  fork <- as.integer(readLines(file.path(tree$root, "fork")))
+  defer(function() tools::pskill(fork, 9L), environment())
+  child$kill()
+  expect_true(wait_until(function() length(marked_processes(mark)) == 0L))
+  expect_true(dir.exists(file.path("/proc", fork)))
 })
 
 test_that("a command that kills R's process takes itself along", {
   tree <- new_tree()
   mark <- new_mark()
   child <- start_child(tree, mark, function(capability, command) {
-    rho_bash(capability, sub("sleep 60$", sprintf("sleep 1; kill -9 %d; sleep 60", Sys.getpid()), command))
+    rho_bash(capability, sub("sleep 60$", sprintf("sleep 5; kill -9 %d; sleep 60", Sys.getpid()), command))
   })
   on.exit(child$kill())
   child$wait(120000)

@@ -251,3 +251,36 @@ test_that("a confined command can run confined commands of its own, and not repl
   rho_bash(capability, sprintf("echo x >> %s; rm -f %s; mv /bin/true %s", program, program, program))
   expect_identical(unname(tools::md5sum(program)), before)
 })
+
+test_that("what one command makes is not taken for the user's by another that runs meanwhile", {
+  needs("promises")
+  tree <- new_tree()
+  capability <- confined_capability(tree)
+  first <- rho_bash_async(
+    capability,
+    "echo evil > .Rprofile; touch made; while [ ! -e other ]; do sleep 0.05; done; ln .Rprofile x; rm .Rprofile"
+  )
+  expect_true(wait_until(function() file.exists(file.path(tree$root, "made"))))
+  second <- rho_bash_async(
+    capability,
+    "touch other; while [ ! -e x ]; do sleep 0.05; done; sleep 0.2; ln x .Rprofile 2>/dev/null; true"
+  )
+  results <- list(settled(first), settled(second))
+  expect_false(file.exists(file.path(tree$root, ".Rprofile")))
+})
+
+test_that("what the user changes while a command runs stays, and is told", {
+  needs("promises")
+  tree <- new_tree()
+  put(file.path(tree$root, ".env"), "KEY=1")
+  capability <- confined_capability(tree)
+  promise <- rho_bash_async(capability, "touch started; while [ ! -e go ]; do sleep 0.05; done")
+  expect_true(wait_until(function() file.exists(file.path(tree$root, "started"))))
+  put(file.path(tree$root, "new"), "KEY=2")
+  file.rename(file.path(tree$root, "new"), file.path(tree$root, ".env"))
+  put(file.path(tree$root, "go"), "")
+  result <- settled(promise)
+  expect_identical(readLines(file.path(tree$root, ".env"), warn = FALSE), "KEY=2")
+  expect_identical(result@carve_outs[c("path", "fate")], data.frame(path = ".env", fate = "replaced"))
+  expect_true("carve_out_left" %in% result@enforced_by$gaps)
+})

@@ -15,7 +15,8 @@ test_that("results have the texts and details of Rho's tool, and not the command
     list("echo a; sleep 60", RhoToolErrorResult, "a\n\n\nCommand timed out", -9L, TRUE, "timed_out")
   )
   for (case in cases) {
-    result <- run_bash(capability, command = case[[1L]], timeout = 0.5)
+    late <- case[[5L]]
+    result <- run_bash(capability, command = case[[1L]], timeout = if (late) 1 else 60)
     expect_true(S7::S7_inherits(result, case[[2L]]))
     expect_identical(text_of(result), case[[3L]])
     facts <- result@details[c("exit_status", "timed_out", "reason")]
@@ -46,10 +47,15 @@ test_that("updates say what there is so far", {
   told <- list()
   run_bash(
     capability,
-    command = "echo a; sleep 0.4; echo b; sleep 0.4; echo c",
-    on_update = function(result) told <<- c(told, list(text_of(result)))
+    command = "echo a; sleep 0.6; echo b; sleep 0.6; echo c",
+    on_update = function(result) {
+      told <<- c(told, list(text_of(result)))
+      stop("what a runtime makes of it does not matter")
+    }
   )
-  expect_identical(told, list("a\n", "a\nb\n", "a\nb\nc\n"))
+  # How many there are depends on how busy R is.
+  expect_identical(told[[1L]], "a\n")
+  expect_true(all(vapply(told, function(text) startsWith("a\nb\nc\n", text), NA)))
 })
 
 test_that("a long text is cut at characters", {

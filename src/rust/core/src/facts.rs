@@ -82,6 +82,8 @@ pub struct Facts {
     pub size: u64,
     /// Last change of the content, seconds since 1970.
     pub modified: f64,
+    /// Last change of content, names or mode, seconds since 1970: nobody can set it.
+    pub changed: f64,
 }
 
 /// The facts of an open handle.
@@ -142,7 +144,7 @@ mod imp {
 
     fn facts(found: &Statx, mount: u64) -> Facts {
         #[allow(clippy::cast_precision_loss)]
-        let modified = found.stx_mtime.tv_sec as f64 + f64::from(found.stx_mtime.tv_nsec) / 1_000_000_000.0;
+        let seconds = |at: &rustix::fs::StatxTimestamp| at.tv_sec as f64 + f64::from(at.tv_nsec) / 1_000_000_000.0;
         Facts {
             identity: Identity {
                 device: rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor),
@@ -155,7 +157,8 @@ mod imp {
             uid: found.stx_uid,
             gid: found.stx_gid,
             size: found.stx_size,
-            modified,
+            modified: seconds(&found.stx_mtime),
+            changed: seconds(&found.stx_ctime),
         }
     }
 }
@@ -198,6 +201,7 @@ mod imp {
             gid: found.st_gid,
             size: found.st_size as u64,
             modified: found.st_mtime as f64 + found.st_mtime_nsec as f64 / 1_000_000_000.0,
+            changed: found.st_ctime as f64 + found.st_ctime_nsec as f64 / 1_000_000_000.0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From the order to the end of the tree.
 
 use std::collections::HashSet;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -35,6 +35,7 @@ pub fn run(mut peer: Peer) {
     waiting::prepare();
     let _ = nix::unistd::setsid();
     let gets_orphans = tree::become_root();
+    let host = tree::hold_parent();
     let (order, mark) = match first_order(&mut peer) {
         Some(Order::Start(start, mark)) => (start, mark),
         Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
@@ -60,6 +61,7 @@ pub fn run(mut peer: Peer) {
                 leader,
                 init,
                 group,
+                host,
                 gets_orphans,
                 left: None,
                 started,
@@ -122,6 +124,8 @@ struct Supervision {
     init: Option<Init>,
     /// Of an unrestricted command, where the host gives one.
     group: Option<Group>,
+    /// R, where it can be watched: a fork of R's holds the socket open when R is gone.
+    host: Option<OwnedFd>,
     /// Whether orphans become children of this process.
     gets_orphans: bool,
     left: Option<(Exit, Duration)>,
@@ -185,6 +189,9 @@ impl Supervision {
                 Heard::Gone => return Cause::Orphaned,
                 Heard::Nothing => {}
             }
+            if self.host_ended() {
+                return Cause::Orphaned;
+            }
             if waiting::asked_to_end() {
                 return Cause::Cancelled;
             }
@@ -209,7 +216,7 @@ impl Supervision {
         self.group.iter().for_each(|group| group.hold(false));
         self.say_sent(Signal::SIGTERM, sent);
         while let Some(rest) = self.grace.checked_sub(asked.elapsed()) {
-            if self.is_gone() || matches!(self.peer.hear(), Heard::Gone) {
+            if self.is_gone() || self.host_ended() || matches!(self.peer.hear(), Heard::Gone) {
                 return;
             }
             waiting::wait(self.watched(), Some(rest));
@@ -335,6 +342,10 @@ impl Supervision {
         }
     }
 
+    fn host_ended(&self) -> bool {
+        self.host.as_ref().is_some_and(tree::has_ended)
+    }
+
     fn is_init(&self, pid: Pid) -> bool {
         self.init.as_ref().is_some_and(|init| init.pid == pid)
     }
@@ -343,7 +354,8 @@ impl Supervision {
     fn watched(&self) -> Vec<BorrowedFd<'_>> {
         // A pipe that has told all it had to tell would wake us for ever.
         let init = self.init.as_ref().filter(|_| self.left.is_none()).map(Init::as_fd);
-        std::iter::once(self.peer.as_fd()).chain(init).collect()
+        let host = self.host.as_ref().map(AsFd::as_fd);
+        std::iter::once(self.peer.as_fd()).chain(init).chain(host).collect()
     }
 
     fn say_sent(&mut self, signal: Signal, processes: usize) {

@@ -3,6 +3,8 @@
 //! A subreaper gets every orphan below it as a child, so that whatever a process does to get away from
 //! its parent (`setsid`, two forks, another environment), it stays in this tree.
 
+use std::os::fd::OwnedFd;
+
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use rhocap_core::process::status::Status;
@@ -35,6 +37,27 @@ pub fn become_root() -> bool {
     }
     #[cfg(not(target_os = "linux"))]
     false
+}
+
+/// Holds the process that started this one; none where the system cannot, or it is gone already.
+pub fn hold_parent() -> Option<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        let parent = nix::unistd::getppid();
+        let number = rustix::process::Pid::from_raw(parent.as_raw())?;
+        let held = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty()).ok()?;
+        // The number may have been another's by then.
+        (nix::unistd::getppid() == parent).then_some(held)
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
+/// Whether a process that is held has ended.
+pub fn has_ended(held: &OwnedFd) -> bool {
+    use rustix::event::{poll, PollFd, PollFlags, Timespec};
+    let mut held = [PollFd::new(held, PollFlags::IN)];
+    poll(&mut held, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 /// All processes below this one that are not dead.

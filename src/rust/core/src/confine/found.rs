@@ -122,10 +122,20 @@ pub struct Hit {
     pub kind: Kind,
     /// Which object.
     pub identity: Identity,
+    /// Of a file, when it was changed last: the number of one that is gone may be another's.
+    pub changed: Option<f64>,
     /// Whether commands may write where it lies.
     pub writable: bool,
     /// Of a link, what it leads to.
     pub target: Option<Target>,
+}
+
+impl Hit {
+    /// Whether it is the same object, unchanged.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        (self.identity, self.changed) == (other.identity, other.changed)
+    }
 }
 
 /// What a walk found.
@@ -148,6 +158,13 @@ impl Found {
         self.hits.push(hit);
     }
 
+    /// Leaves out what is not wanted.
+    pub fn retain(&mut self, wanted: impl Fn(&Hit) -> bool) {
+        let hits = std::mem::take(&mut self.hits);
+        self.index.clear();
+        hits.into_iter().filter(wanted).for_each(|hit| self.keep(hit));
+    }
+
     /// What was found under this spelling.
     #[must_use]
     pub fn at(&self, spelled: &Spot) -> Option<&Hit> {
@@ -163,8 +180,7 @@ impl Found {
             let target = hit.target.as_ref().filter(|target| target.writable)?;
             Some(target.identity)
         }
-        self.at(&hit.spelled).is_some_and(|known| {
-            known.identity == hit.identity && (hit.why == Why::LinkAbove || leads(known) == leads(hit))
-        })
+        self.at(&hit.spelled)
+            .is_some_and(|known| known.is(hit) && (hit.why == Why::LinkAbove || leads(known) == leads(hit)))
     }
 }

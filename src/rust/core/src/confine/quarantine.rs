@@ -35,8 +35,9 @@ pub enum Fate {
     Removed,
     /// It is still there: the system gave this error number.
     Left(i32),
-    /// It is still there, and another object than before. A command cannot replace what was closed to it;
-    /// the user can, with git or an editor, and what is the user's is not taken away.
+    /// It was there before and is another object now, or was changed. A command cannot do that to what is
+    /// closed to it; the user can, with git or an editor, and what is the user's is not taken away. From
+    /// then on it was open to the command as well.
     Replaced,
 }
 
@@ -129,7 +130,7 @@ pub fn sweep(
         if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
             continue;
         }
-        let is_other = |known: &Hit| known.identity != hit.identity;
+        let is_other = |known: &Hit| !known.is(hit);
         let fate = if before.at(&hit.spelled).is_some_and(is_other) {
             Fate::Replaced
         } else {

@@ -402,6 +402,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
+            changed: (found.kind == Kind::File).then_some(found.changed),
             writable: at.writable,
             target: None,
         });
@@ -451,6 +452,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
+            changed: (found.kind == Kind::File).then_some(found.changed),
             writable: at.writable,
             target,
         };

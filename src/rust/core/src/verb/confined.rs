@@ -9,6 +9,8 @@ use crate::outcome::{Code, Refusal};
 use crate::process::confinement::{mechanism, Confinement, Enforcement};
 use crate::receipt::record::CarveOut;
 
+use super::overlap::{Others, Overlap};
+
 /// A name under which the command could make what a pattern covers: it is looked for afterwards.
 pub const LATER_NAMES: &str = "later_names";
 
@@ -18,6 +20,7 @@ pub struct Confined<'a> {
     enforcement: &'a Enforcement,
     plan: Plan,
     restrictions: Vec<&'static str>,
+    _overlap: Overlap,
 }
 
 impl<'a> Confined<'a> {
@@ -27,7 +30,9 @@ impl<'a> Confined<'a> {
     /// Those of [`confine::plan`] and [`grants::grants`].
     pub fn plan(capability: &'a Capability, cancel: &Cancel) -> Result<Self, Refusal> {
         let enforcement = capability.enforcement().ok_or(Code::SystemError)?;
+        let others = Others::now();
         let mut plan = confine::plan(capability, Scope::BEFORE, cancel)?;
+        let overlap = Overlap::enter(&mut plan, &others);
         let mut restrictions = Vec::new();
         if !enforcement.has(mechanism::MOUNT_NAMESPACE) {
             let grants = grants::grants(capability, &plan, cancel)?;
@@ -40,6 +45,7 @@ impl<'a> Confined<'a> {
             enforcement,
             plan,
             restrictions,
+            _overlap: overlap,
         })
     }
 

@@ -3,6 +3,7 @@
 pub mod command;
 pub mod confined;
 mod job;
+mod overlap;
 mod request;
 mod work;
 

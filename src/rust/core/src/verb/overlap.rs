@@ -1,0 +1,92 @@
+//! Commands that run at the same time on the same directories.
+//!
+//! What one of them makes under a closed name must not be taken for the user's by another that starts
+//! meanwhile: it would stay when both have ended.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::confine::found::Hit;
+use crate::confine::Plan;
+
+/// The confined commands of this process that run.
+static RUNNING: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Arc<Known>>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What was closed when a command started.
+#[derive(Debug)]
+struct Known {
+    /// Where it can write.
+    places: Vec<Vec<u8>>,
+    /// The paths of the closed names.
+    paths: HashSet<Vec<u8>>,
+}
+
+impl Known {
+    /// Whether a name may have been made by this command.
+    fn may_have_made(&self, path: &[u8]) -> bool {
+        let inside = |place: &Vec<u8>| {
+            path.strip_prefix(place.as_slice())
+                .is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        self.places.iter().any(inside) && !self.paths.contains(path)
+    }
+}
+
+/// The commands that run now.
+pub struct Others(Vec<Arc<Known>>);
+
+impl Others {
+    /// Looks.
+    pub fn now() -> Self {
+        Self(running().clone())
+    }
+}
+
+/// A command among those that run, until it is dropped.
+#[derive(Debug)]
+pub struct Overlap(Arc<Known>);
+
+impl Overlap {
+    /// Enters a command, and takes from what it knows what others may have made: those that ran when its
+    /// plan was begun, and those that run now.
+    pub fn enter(plan: &mut Plan, before: &Others) -> Self {
+        let path = |hit: &Hit| {
+            let site = &plan.sites[hit.spelled.root].path;
+            [site.as_slice(), b"/", &hit.spelled.names].concat()
+        };
+        let places = plan.confinement.places.iter().filter(|place| place.write);
+        let known = Arc::new(Known {
+            places: places.map(|place| place.path.clone()).collect(),
+            paths: plan.before.hits.iter().map(path).collect(),
+        });
+        let mut running = running();
+        let doubted: HashSet<_> = plan
+            .before
+            .hits
+            .iter()
+            .filter(|hit| {
+                let path = path(hit);
+                before
+                    .0
+                    .iter()
+                    .chain(running.iter())
+                    .any(|other| other.may_have_made(&path))
+            })
+            .map(|hit| hit.spelled.clone())
+            .collect();
+        running.push(Arc::clone(&known));
+        drop(running);
+        plan.before.retain(|hit| !doubted.contains(&hit.spelled));
+        Self(known)
+    }
+}
+
+impl Drop for Overlap {
+    fn drop(&mut self) {
+        running().retain(|known| !Arc::ptr_eq(known, &self.0));
+    }
+}
