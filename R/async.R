@@ -31,8 +31,8 @@ async_outcome <- function(started, on_output = NULL, abort = NULL, convert = ide
   })
 }
 
-# The commands that run, each under a number of its own: what is told of one may start others, run the
-# loop, or fail. Each belongs to the event loop that was current when it was started.
+# The commands that run, each under a number of its own: what is told of one may start others, run
+# the loop, or fail. Each belongs to the event loop that was current when it was started.
 async_jobs <- new.env(parent = emptyenv())
 async_state <- new.env(parent = emptyenv())
 async_state$count <- 0
@@ -128,8 +128,8 @@ async_step <- function(name) {
   )
 }
 
-# Calls what others gave us. What is wrong with it, or an interrupt of it, ends this command, then its
-# promise, and touches no other.
+# Calls what others gave us. What is wrong with it, or an interrupt of it, ends this command, then
+# its promise, and touches no other.
 async_tell <- function(running, ended) {
   failed <- function(cnd) {
     running$on_output <- running$abort <- NULL

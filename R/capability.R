@@ -109,8 +109,8 @@ rho_host_capability <- function(
 #'
 #' Read and write below `path`, `cwd = path`, confined commands, no network, R's libraries readable.
 #'
-#' Where this host cannot confine commands (on macOS, say, or where user namespaces and Landlock are both
-#' denied), the call is an error that shows the complete calls that work.
+#' Where this host cannot confine commands (on macOS, say, or where user namespaces and Landlock
+#' are both denied), the call is an error that shows the complete calls that work.
 #'
 #' @param path The project's directory. One string. A relative path is resolved now.
 #' @param ... Other arguments of [rho_host_capability()] by name, but not `read`, `write` or `cwd`.

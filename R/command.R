@@ -10,29 +10,33 @@ NULL
 #' leaves behind, and answers with what came of it. Where the capability allows no processes the
 #' answer is [RhoDenied] with the code `ProcessNone`.
 #'
-#' With [rho_process_confined()] the kernel enforces the capability's directories and network policy on
-#' it. With [rho_process_unrestricted()]: Unrestricted bash has the full authority of the R process's
-#' user.
+#' With [rho_process_confined()] the kernel enforces the capability's directories and network
+#' policy on it. With [rho_process_unrestricted()]: Unrestricted bash has the full authority of the
+#' R process's user.
 #'
 #' `rho_bash()` waits; Ctrl-C ends the command and everything that it started. `rho_bash_async()`
 #' gives a promise at once, and R goes on; `rho_bash_cancel()` ends its command.
 #'
 #' @details
 #' The command is one text that the shell gets as it is (`bash -c`, no start-up files). It sees the
-#' capability's environment and nothing of the R process's (bash itself adds `PWD`, `SHLVL` and `_`),
-#' no open file or connection of R's, default signals, and a session of its own without a terminal.
-#' Standard output and standard error are one stream, in the order in which they were written.
+#' capability's environment and nothing of the R process's (bash itself adds `PWD`, `SHLVL` and
+#' `_`), no open file or connection of R's, default signals, and a session of its own without a
+#' terminal. Standard output and standard error are one stream, in the order in which they were
+#' written.
 #'
-#' **The end.** When the first process ends, at the timeout, or when it is cancelled, every process of
-#' the command is ended: those that started a session of their own or lost their parent too. At a
+#' **The end.** When the first process ends, at the timeout, or when it is cancelled, every process
+#' of the command is ended: those that started a session of their own or lost their parent too. At a
 #' timeout or a cancellation they get SIGTERM first and then the capability's grace. Work that was
 #' handed to another daemon (cron, docker, systemd-run) is out of reach. When R itself ends, however
 #' that happens, its commands end as well.
 #'
-#' **Output.** At most `output_bytes` of the capability's limits are kept, half of them from the start
-#' and half from the end. `output` is that as text: bytes that are no UTF-8 are replaced and counted,
-#' escape sequences are left out, control characters other than tab and line ends stand as their
-#' pictures (a NUL byte as U+2400). `output_raw` has the bytes.
+#' After a confined command rhocap looks through its directories for names that a pattern covers.
+#' In a tree of millions of names that takes minutes beyond the timeout, ten at most.
+#'
+#' **Output.** At most `output_bytes` of the capability's limits are kept, half of them from the
+#' start and half from the end. `output` is that as text: bytes that are no UTF-8 are replaced and
+#' counted, escape sequences are left out, control characters other than tab and line ends stand as
+#' their pictures (a NUL byte as U+2400). `output_raw` has the bytes.
 #'
 #' @inheritParams rho_read
 #' @param command One string. Longer than about 128 KiB it is refused by the system (`SpawnFailed`);
@@ -40,15 +44,15 @@ NULL
 #' @param timeout Seconds, or `NULL` for the capability's limit, which also bounds what is given.
 #' @param stdin One string, or a raw vector, for the command's standard input. `NULL`: an input at
 #'   its end.
-#' @param on_output A function that is given the text of the output as it arrives, at most 40 times a
-#'   second, or `NULL`. The command does not wait for it: what it is too slow for is left out with a
-#'   note. An error in it ends the command.
+#' @param on_output A function that is given the text of the output as it arrives, at most 40 times
+#'   a second, or `NULL`. The command does not wait for it: what it is too slow for is left out
+#'   with a note. An error in it ends the command.
 #' @param spill Whether all of the output (up to 1 GiB) is kept in a file that only this user can
 #'   read. `spilled` names it; the file verbs can read it, and it goes with the capability.
 #' @param ... For `rho_bash_async()`: the other arguments of `rho_bash()`.
 #' @param x A promise from `rho_bash_async()`.
-#' @return [RhoDenied], [RhoFailed] (`SpawnFailed` with `stage` and `errno` when nothing was run), or a
-#'   value of class `RhoCommandResult` with the properties
+#' @return [RhoDenied], [RhoFailed] (`SpawnFailed` with `stage` and `errno` when nothing was run),
+#'   or a value of class `RhoCommandResult` with the properties
 #' \describe{
 #'   \item{`output`, `output_raw`}{what was kept of the output, as one string and as a raw vector}
 #'   \item{`ended`}{`"exited"`, `"signalled"`, `"timed_out"`, `"cancelled"`, or `"supervisor_lost"`
@@ -56,26 +60,27 @@ NULL
 #'   \item{`exit_status`}{the status of the first process; `NA` when it left none}
 #'   \item{`signal`}{the signal that ended the first process; `NA` when none did}
 #'   \item{`timed_out`, `cancelled`}{`TRUE` or `FALSE`}
-#'   \item{`found`, `killed`}{how many processes were there beside the first one when the tree was to
-#'     end, and how many were killed}
+#'   \item{`found`, `killed`}{how many processes were there beside the first one when the tree was
+#'     to end, and how many were killed}
 #'   \item{`survivors`}{the numbers of processes that could not be ended}
 #'   \item{`signals`}{a data frame of the signals that were sent: `signal`, to how many `processes`,
 #'     `after` how many seconds}
 #'   \item{`carve_outs`}{a data frame of the names that a deny or protect pattern covers and that a
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
-#'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR` that
-#'     stays when it holds something; `"removed"`; `"left"` where it could not be moved; `"replaced"`
-#'     when it was there before and is another file now, which a command cannot do, but git or an
-#'     editor outside may have done; `"gone"`), `kept_as` (its name in the quarantine)}
-#'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those that
-#'     were kept; those of them that are from its start; those that were no UTF-8}
+#'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR`
+#'     that stays when it holds something; `"removed"`; `"left"` where it could not be moved;
+#'     `"replaced"` when it was there before and is another or was changed: by git or an editor
+#'     outside, or by the command once one of these had opened it; `"gone"`), `kept_as` (its name
+#'     in the quarantine)}
+#'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
+#'     that were kept; those of them that are from its start; those that were no UTF-8}
 #'   \item{`duration`}{seconds from the start to the end of the first process}
-#'   \item{`spilled`, `spilled_bytes`}{the path of the file with the output, or `NA`; how many bytes it
-#'     has: fewer than `bytes_total` where the disk was full, or beyond 1 GiB}
-#'   \item{`enforced_by`}{a list: `mechanism` (`"os"`, or `"none"` for unrestricted commands), `kernel`
-#'     (what of the kernel did it), `restrictions` (`"new_names"`, `"listing"`: what the command could
-#'     not do in directories that hold a carve-out, where the host offers no mounts), `gaps` (what is
-#'     not covered)}
+#'   \item{`spilled`, `spilled_bytes`}{the path of the file with the output, or `NA`; how many
+#'     bytes it has: fewer than `bytes_total` where the disk was full, or beyond 1 GiB}
+#'   \item{`enforced_by`}{a list: `mechanism` (`"os"`, or `"none"` for unrestricted commands),
+#'     `kernel` (what of the kernel did it), `restrictions` (`"new_names"`, `"listing"`: what the
+#'     command could not do in directories that hold a carve-out, where the host offers no mounts),
+#'     `gaps` (what is not covered)}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
 #' `rho_is_ok()` of it is `TRUE` for the exit status 0, and `rho_unwrap()` gives its output then.
@@ -128,9 +133,13 @@ rho_bash_async <- function(capability, command, ...) {
 #' @rdname rho_bash
 #' @export
 rho_bash_cancel <- function(x) {
+  wanted <- "a promise that rho_bash_async() gave"
+  if (missing(x)) {
+    abort_missing("x", wanted)
+  }
   cancel <- attr(x, "rho_cancel", exact = TRUE)
   if (!is.function(cancel)) {
-    abort_type(x, "x", "a promise that rho_bash_async() gave")
+    abort_type(x, "x", wanted)
   }
   invisible(cancel())
 }
@@ -179,7 +188,7 @@ RhoCommandResult <- rho_class(
     }),
     ended = S7::new_property(S7::class_character, default = "exited", validator = function(value) {
       ends <- c("exited", "signalled", "timed_out", "cancelled", "supervisor_lost")
-      if (!is.character(value) || length(value) != 1L || !value %in% ends) {
+      if (is.object(value) || !is.character(value) || length(value) != 1L || !value %in% ends) {
         paste("must be one of", paste0("\"", ends, "\"", collapse = ", "))
       }
     }),
@@ -189,9 +198,13 @@ RhoCommandResult <- rho_class(
     cancelled = property_flag(FALSE),
     found = property_number(0),
     killed = property_number(0),
-    survivors = S7::new_property(S7::class_numeric, default = numeric(), validator = function(value) {
-      if (is.object(value) || !is.numeric(value) || anyNA(value)) "must be numbers of processes"
-    }),
+    survivors = S7::new_property(
+      S7::class_numeric,
+      default = numeric(),
+      validator = function(value) {
+        if (is.object(value) || !is.numeric(value) || anyNA(value)) "must be numbers of processes"
+      }
+    ),
     signals = S7::new_property(S7::class_data.frame, getter = function(self) {
       sent <- command_facts(self)$signals
       column <- function(name) vapply(sent, function(item) as.double(item[[name]]), 0)
@@ -280,8 +293,12 @@ S7::method(format, RhoCommandResult) <- function(x, ...) {
       sprintf("# still running: %s", paste(digits(x@survivors), collapse = ", "))
     },
     if (nrow(x@carve_outs) > 0L) {
-      made <- x@carve_outs
-      sprintf("# covered by \"%s\": %s (%s)", made$pattern, made$path, made$fate)
+      made <- utils::head(x@carve_outs, 20L)
+      more <- nrow(x@carve_outs) - nrow(made)
+      c(
+        sprintf("# covered by \"%s\": %s (%s)", made$pattern, made$path, made$fate),
+        if (more > 0L) sprintf("# and %s more, see x@carve_outs", digits(more))
+      )
     },
     if (!is.na(x@spilled)) {
       what <- if (x@spilled_bytes < x@bytes_total) bytes_words(x@spilled_bytes) else "all"
@@ -295,7 +312,10 @@ enforced_words <- function(enforced) {
   if (is.character(enforced$statement)) {
     return(paste("#", enforced$statement))
   }
-  by <- if (length(enforced$kernel) > 0L) paste(enforced$kernel, collapse = ", ") else enforced$mechanism
+  by <- enforced$mechanism
+  if (length(enforced$kernel) > 0L) {
+    by <- paste(enforced$kernel, collapse = ", ")
+  }
   c(
     paste("# enforced by", by),
     if (length(enforced$gaps) > 0L) paste("# not covered:", paste(enforced$gaps, collapse = ", "))

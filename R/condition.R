@@ -22,6 +22,7 @@
 #' | `rhocap_error_value` | an argument has the right type and an impossible value |
 #' | `rhocap_error_encoding` | a pattern, name or setting is not valid text in its encoding |
 #' | `rhocap_error_root`, `rhocap_error_cwd` | a directory is none, or its path holds `..` |
+#' | `rhocap_error_supervisor` | the program that owns the processes of commands cannot be used |
 #' | `rhocap_error_reserved` | a write root is, or lies in, R's home, a library or rhocap |
 #' | `rhocap_error_not_enforceable` | a policy cannot be enforced; the message shows what works |
 #' | `rhocap_error_wider` | [rho_narrow()] was asked for more than there is |

@@ -6,14 +6,14 @@ NULL
 #' What this host can enforce
 #'
 #' Tells which mechanisms rhocap finds on this host. It asks the kernel, and changes nothing but two
-#' temporary files of its own, with which it tries an exchange of names. What would confine a command
-#' is built once, without running anything in it.
+#' temporary files of its own, with which it tries an exchange of names. What would confine a
+#' command is built once, without running anything in it.
 #'
 #' @return A value of class `RhoHostReport`. Its property `facts` is a named list. Among them:
-#'   `processes`, the process policies that can be made here; `confined`, what of the kernel confines
-#'   commands (`kernel`) and what that does not cover (`gaps`), or why it cannot (`refused`);
-#'   `system_files`, what confined commands can read beside the capability's directories (the last
-#'   files of `/etc` in it only with [rho_network_host()]).
+#'   `processes`, the process policies that can be made here; `confined`, what of the kernel
+#'   confines commands (`kernel`) and what that does not cover (`gaps`), or why it cannot
+#'   (`refused`); `system_files`, what confined commands can read beside the capability's
+#'   directories (the last files of `/etc` in it only with [rho_network_host()]).
 #' @family capability
 #' @examples
 #' rho_host_report()

@@ -76,7 +76,10 @@ rho_unwrap <- function(x) {
     kind <- if (x@ended %in% c("exited", "signalled")) "command_failed" else x@ended
     abort(
       kind,
-      sprintf("The command did not work: %s. Its output is in the condition's `outcome`.", ended_words(x)),
+      sprintf(
+        "The command did not work: %s. Its output is in the condition's `outcome`.",
+        ended_words(x)
+      ),
       outcome = x,
       class = paste0("rhocap_error_", c(kind, "failed"))
     )

@@ -18,17 +18,21 @@ NULL
 #'
 #' @section Confined commands:
 #' They see the capability's directories, their own `TMPDIR` and `HOME`, and a fixed list of system
-#' files (`rho_host_report()@facts$system_files`: programs and libraries in `/usr`, and named files of
-#' `/etc`); nothing else of the file system. They can write below the writable directories only, and
-#' not what is carved out. Names that a pattern covers and that a command makes, a new `.Rprofile`,
-#' say, are moved to a quarantine when it has ended, and told in the result's `carve_outs`. Without
+#' files (`rho_host_report()@facts$system_files`: programs and libraries in `/usr`, and named files
+#' of `/etc`); nothing else of the file system. They can write below the writable directories only,
+#' and not what is carved out. Names that a pattern covers and that a command makes, a new
+#' `.Rprofile`, say, are moved to a quarantine when it has ended, and told in the result's
+#' `carve_outs`. The quarantine is a directory beside the private `TMPDIR`; it stays when it holds
+#' something. What somebody else puts in the place of a covered file while a command runs is open
+#' to that command; it stays, and is told as `"replaced"`: look at it. Setting the set-user-id and
+#' set-group-id bits is refused. Without
 #' network there are no sockets at all, Unix sockets included. They cannot see, signal or trace any
 #' process outside, gain no privileges, and keep the user's identity without its capabilities: also
 #' when R runs as root.
 #'
-#' What enforces this is found out when the capability is made and again for each call; print, result
-#' and receipt list it (`enforced_by`), with what it does not cover (`gaps`). The vignette "What is
-#' enforced by what" goes through it claim by claim.
+#' What enforces this is found out when the capability is made and again for each call; print,
+#' result and receipt list it (`enforced_by`), with what it does not cover (`gaps`). The vignette
+#' "What is enforced by what" goes through it claim by claim.
 #'
 #' @return A policy value for the argument `process` of [rho_host_capability()].
 #' @family policies

@@ -9,7 +9,12 @@ bash_answer <- function(started, on_output, ctx) {
   if (!has_rho()) {
     return(command_answer_or_error(as_outcome(started, on_output)))
   }
-  promise <- async_outcome(started, on_output, abort = agent_aborted(ctx), convert = command_answer_or_error)
+  promise <- async_outcome(
+    started,
+    on_output,
+    abort = agent_aborted(ctx),
+    convert = command_answer_or_error
+  )
   cancel <- attr(promise, "rho_cancel", exact = TRUE)
   attr(promise, "rho_cancel") <- NULL
   rho_async("rho_task_from_promise")(promise, cancel = function(...) cancel(), label = "tool-bash")
@@ -23,8 +28,8 @@ agent_aborted <- function(ctx) {
   }
 }
 
-# Output on its way to a runtime: what there is so far, the end of it when that is long. A runtime keeps
-# every one, so that they come at most ten times a second.
+# Output on its way to a runtime: what there is so far, the end of it when that is long. A runtime
+# keeps every one, so that they come at most ten times a second.
 partial_results <- function(on_update) {
   seen <- ""
   told <- -Inf

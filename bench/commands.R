@@ -1,4 +1,5 @@
-# Ratios of commands against processx, from one interleaved run. Needs rhocap, processx and ps installed.
+# Ratios of commands against processx, from one interleaved run. Needs rhocap, processx and ps
+# installed.
 library(rhocap)
 source("bench/compare.R")
 
@@ -76,7 +77,8 @@ starts("2 GiB", "< 0.05")
 rm(ballast)
 invisible(gc())
 
-# Much output, in processes of their own, because what counts is the most memory that they ever have.
+# Much output, in processes of their own, because what counts is the most memory that they ever
+# have.
 flood <- function(code) {
   script <- paste0(
     "peak <- function() as.numeric(gsub('[^0-9]', '', grep('VmHWM', readLines('/proc/self/status'), value = TRUE)));",
@@ -111,7 +113,8 @@ if (file.exists("/proc/self/status")) {
   ))
 }
 
-# The end of a tree that does not want to end: each process in a session of its own, deaf to SIGTERM.
+# The end of a tree that does not want to end: each process in a session of its own, deaf to
+# SIGTERM.
 hostile <- function(size, ready) {
   sprintf(
     "trap '' TERM; for i in $(seq %d); do setsid sleep 1000 & done; sleep 0.2; touch %s; sleep 1000",

@@ -1,4 +1,5 @@
-# Ratios of the R verbs against their peers, from one interleaved run. Needs rhocap and brio installed.
+# Ratios of the R verbs against their peers, from one interleaved run. Needs rhocap and brio
+# installed.
 library(rhocap)
 
 root <- tempfile("rhocap-bench-")

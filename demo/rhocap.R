@@ -83,7 +83,8 @@ Sys.unsetenv("DEMO_API_KEY")
 
 say("A tree of processes that does not want to end")
 nasty <- paste(
-  "trap '' TERM; setsid -f sleep 1000; (sleep 1000 &) ; nohup sleep 1000 & env -i setsid sleep 1000 &",
+  "trap '' TERM; setsid -f sleep 1000; (sleep 1000 &); nohup sleep 1000 &",
+  "env -i setsid sleep 1000 &",
   "echo started; sleep 1000"
 )
 late <- rho_bash(host(limits = rho_limits(grace = 0.2)), nasty, timeout = 0.5)
@@ -114,8 +115,9 @@ if (inherits(confined, "error")) {
 
 say("Every call left a receipt")
 receipts <- rho_receipts()
-receipts$path <- substr(basename(receipts$path), 1L, 24L)
-columns <- c("seq", "tool", "path", "decision", "code", "enforced_by", "duration_us")
-print(receipts[, columns], row.names = FALSE)
+is_command <- receipts$tool == "rho_bash"
+receipts$path <- substr(ifelse(is_command, receipts$path, basename(receipts$path)), 1L, 24L)
+columns <- c("seq", "tool", "path", "decision", "code", "enforced_by")
+print(receipts[, columns], row.names = FALSE, n = Inf)
 
 unlink(base, recursive = TRUE)

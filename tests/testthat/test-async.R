@@ -62,7 +62,7 @@ test_that("output is told while R goes on, and an error of who is told is the pr
   expect_identical(marked_processes(mark), character())
 })
 
-test_that("who is told of one command may start others, run the loop, or fail, and none is forgotten", {
+test_that("who is told of one command may start others, run the loop, or fail, and none is forgotten", { # nolint: line_length_linter.
   needs("promises")
   capability <- command_capability(new_tree())
   inner <- list()
@@ -126,7 +126,7 @@ test_that("50 commands at once leave R free, keep apart, and leave nothing", {
   tick()
   values <- sprintf("value-%d", 1:50)
   results <- lapply(values, function(value) {
-    rho_bash_async(capability, sprintf("f=$(mktemp); echo %s > $f; sleep 0.5; cat $f; rm $f", value))
+    rho_bash_async(capability, sprintf("f=$(mktemp); echo %s > $f; sleep 0.5; cat $f; rm $f", value)) # nolint: line_length_linter.
   })
   results <- lapply(results, settled)
   outputs <- vapply(results, function(result) result@output, "")

@@ -105,7 +105,7 @@ test_that("a command that kills R's process takes itself along", {
   tree <- new_tree()
   mark <- new_mark()
   child <- start_child(tree, mark, function(capability, command) {
-    rho_bash(capability, sub("sleep 60$", sprintf("sleep 5; kill -9 %d; sleep 60", Sys.getpid()), command))
+    rho_bash(capability, sub("sleep 60$", sprintf("sleep 5; kill -9 %d; sleep 60", Sys.getpid()), command)) # nolint: line_length_linter.
   })
   on.exit(child$kill())
   child$wait(120000)
@@ -117,7 +117,7 @@ test_that("what a killed R left of private directories is swept by the next", {
   tree <- new_tree()
   mark <- new_mark()
   child <- start_child(tree, mark, function(capability, command) {
-    writeLines(rhocap:::capability_facts(capability)$private, file.path(capability@write, "private"))
+    writeLines(rhocap:::capability_facts(capability)$private, file.path(capability@write, "private")) # nolint: line_length_linter.
     rho_bash(capability, command)
   })
   private <- readLines(file.path(tree$root, "private"))

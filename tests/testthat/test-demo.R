@@ -11,7 +11,7 @@ test_that("the demo allows, refuses and records what it says", {
     wd = if (here) sources else tempdir(),
     show = FALSE,
     fail_on_status = FALSE,
-    timeout = 60
+    timeout = 300
   )
   expect_identical(run$status, 0L, info = run$stderr)
   said <- strsplit(run$stdout, "\n", fixed = TRUE)[[1L]]
@@ -32,8 +32,21 @@ test_that("the demo allows, refuses and records what it says", {
     "^reason: escape",
     # The receipts, from the first call to the last.
     "^ +1 +rho_read +DESCRIPTION +allowed ",
-    "^ +12 +read +shortcut +denied +Escape +none "
+    "^ +12 +read +shortcut +denied +Escape +admission$",
+    "^R has a key, bash has not +key: none \\|",
+    "^unless it is named +key: planted-in-R \\|",
+    "<RhoCommandResult> timed out \\(signal 9\\)",
+    "^ +15 +rho_bash .* TimedOut +none$"
   )
+  if ("confined" %in% rho_host_report()@facts$processes) {
+    expected <- c(
+      expected,
+      "^credentials \\(deny\\) +cat: .env: Permission denied",
+      "^the network +.*Operation not permitted",
+      "^1 .git/hooks .* kept$",
+      "^enforced by: .*seccomp"
+    )
+  }
   for (line in expected) {
     expect_match(said, line, all = FALSE)
   }

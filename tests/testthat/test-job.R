@@ -21,7 +21,7 @@ test_that("a job is waited for in slices and can be taken once", {
   expect_identical(value[[1]], "text")
   expect_identical(value[[2]]$bytes, 2^24)
   expect_error(check_boundary(core_job_take(job)), class = "rhocap_error_handle_used")
-  expect_true(check_boundary(core_job_wait(job, 0)))
+  expect_true(check_boundary(core_job_wait(job, 0, FALSE)))
   # Cancelling what has ended does nothing.
   expect_null(check_boundary(core_job_cancel(job)))
 })

@@ -1338,7 +1338,7 @@ fn without_namespaces_landlock_enforces_and_the_gaps_are_said() {
         };
         println!("MEASURED without namespaces: {enforcement:?}");
         assert!(enforcement.mechanisms[0].starts_with("landlock:"), "{enforcement:?}");
-        assert_eq!(enforcement.gaps, ["metadata", "process_list", "no_proc"]);
+        assert_eq!(enforcement.gaps, ["metadata", "process_list", "scheduling", "no_proc"]);
         fixture.required = enforcement.mechanisms.clone();
         let own = std::process::id();
         for command in [

@@ -122,7 +122,8 @@ pub struct Hit {
     pub kind: Kind,
     /// Which object.
     pub identity: Identity,
-    /// Of a file, when it was changed last: the number of one that is gone may be another's.
+    /// When it was changed last: the number of one that is gone may be another's. None for a directory whose
+    /// mode we change ourselves to look into it.
     pub changed: Option<f64>,
     /// Whether commands may write where it lies.
     pub writable: bool,

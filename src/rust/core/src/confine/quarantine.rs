@@ -37,7 +37,7 @@ pub enum Fate {
     Left(i32),
     /// It was there before and is another object now, or was changed. A command cannot do that to what is
     /// closed to it; the user can, with git or an editor, and what is the user's is not taken away. From
-    /// then on it was open to the command as well.
+    /// then on it was open to the command as well, so that who made what is there is not known.
     Replaced,
 }
 

@@ -402,7 +402,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            changed: (found.kind == Kind::File).then_some(found.changed),
+            changed: (why != Why::Unreadable).then_some(found.changed),
             writable: at.writable,
             target: None,
         });
@@ -452,7 +452,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            changed: (found.kind == Kind::File).then_some(found.changed),
+            changed: (why != Why::Unreadable).then_some(found.changed),
             writable: at.writable,
             target,
         };

@@ -39,6 +39,8 @@ pub mod gap {
     pub const PROCESS_LIST: &str = "process_list";
     /// There is no /proc: programs that need one fail. No gap in what is enforced.
     pub const NO_PROC: &str = "no_proc";
+    /// The priorities and processors of the user's other processes can be changed.
+    pub const SCHEDULING: &str = "scheduling";
 }
 
 /// What the kernel is to enforce on a command.

@@ -27,12 +27,13 @@ struct Printed(String);
 
 impl vte::Perform for Printed {
     fn print(&mut self, character: char) {
-        self.0.push(character);
+        self.0.push(if character == '\u{7f}' { '\u{2421}' } else { character });
     }
 
     fn execute(&mut self, byte: u8) {
         match byte {
             b'\t' | b'\n' | b'\r' => self.0.push(char::from(byte)),
+            0x7f => self.0.push('\u{2421}'),
             0..=0x1f => self.0.extend(char::from_u32(0x2400 + u32::from(byte))),
             // C1 controls say nothing that text could show.
             _ => {}
@@ -242,7 +243,7 @@ mod tests {
             (b"\x1b[31mred\x1b[0m", "red", 0),
             (b"\x1b]0;title\x07text", "text", 0),
             (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link", 0),
-            (b"a\x07b\x08c", "a\u{2407}b\u{2408}c", 0),
+            (b"a\x07b\x08c\x7f", "a\u{2407}b\u{2408}c\u{2421}", 0),
         ];
         for (bytes, text, invalid) in cases {
             for step in [1, 2, 100] {
