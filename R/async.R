@@ -2,10 +2,7 @@
 
 # The promise of what a call into the core gave, with a function that ends its command.
 async_outcome <- function(started, on_output = NULL, abort = NULL, convert = identity) {
-  value <- suspendInterrupts(started)
-  if (!is.null(names(value))) {
-    check_boundary(value)
-  }
+  value <- from_core(started)
   if (value[[1L]] != "running") {
     promise <- promises::promise_resolve(convert(new_outcome(value)))
     return(structure(promise, rho_cancel = function() FALSE))

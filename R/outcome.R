@@ -175,16 +175,22 @@ check_outcome <- function(x) {
 
 # The value that a verb of the core gave: `list(kind, facts)`, or a job that is still running.
 as_outcome <- function(value, on_output = NULL) {
-  # The call into the core happens here. An interrupt while its result becomes R objects would jump
-  # over the core's frames; a call that takes long gives a job, for which R waits interruptibly.
-  value <- suspendInterrupts(value)
-  if (!is.null(names(value))) {
-    check_boundary(value)
-  }
+  value <- from_core(value)
   if (value[[1L]] == "running") {
     value <- await_job(value[[2L]], on_output)
   }
   new_outcome(value)
+}
+
+# What a verb of the core gave. The call into the core happens here. An interrupt while its result
+# becomes R objects would jump over the core's frames; a call that takes long gives a job, for which
+# R waits interruptibly.
+from_core <- function(value) {
+  value <- suspendInterrupts(value)
+  if (!is.null(names(value))) {
+    check_boundary(value)
+  }
+  value
 }
 
 new_outcome <- function(value) stamp(outcome_attributes(value[[1L]]), value[[2L]])

@@ -15,6 +15,7 @@ pub mod facts;
 pub mod host;
 pub mod limits;
 pub mod misuse;
+pub mod mount_table;
 pub mod open;
 pub mod outcome;
 mod parallel;

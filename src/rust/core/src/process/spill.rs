@@ -5,9 +5,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use nix::errno::Errno;
+use rustix::io::Errno;
 
-use super::errno::same;
 use crate::private::Private;
 
 /// Most bytes in one file.
@@ -30,7 +29,7 @@ impl Spill {
     /// # Errors
     /// The system's.
     pub fn create(private: &Private) -> Result<Self, Errno> {
-        let (file, path) = private.create_output().map_err(same)?;
+        let (file, path) = private.create_output()?;
         Ok(Self {
             file,
             path,

@@ -4,8 +4,6 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::io::Errno;
-
 use super::confined::{Confined, LATER_NAMES};
 use crate::capability::Capability;
 use crate::effect::{Cancel, Context, Extent};
@@ -116,13 +114,12 @@ pub fn run(
             "rhocap's supervisor cannot be used: {error}. Nothing was run; install rhocap again."
         ))
     })?;
-    let confined = match capability.process() {
+    let mut confined = match capability.process() {
         Process::Confined => Some(Confined::plan(capability, context.cancel)?),
         _ => None,
     };
-    let create = || Spill::create(private).map_err(|errno| Errno::from_raw_os_error(errno as i32));
-    let mut spill = ask.spill.then(create).transpose()?;
-    let (confinement, required) = confined.as_ref().map(Confined::order).unzip();
+    let mut spill = ask.spill.then(|| Spill::create(private)).transpose()?;
+    let (confinement, required) = confined.as_mut().map(Confined::take_order).unzip();
     let limits = capability.limits();
     let for_model = ask.for_model;
     let timeout = ask.timeout.unwrap_or(f64::INFINITY).min(limits.timeout);
@@ -145,47 +142,37 @@ pub fn run(
         }
         on_output(bytes);
     });
-    let failed = match &ran {
-        Err(errno) => Some(("supervisor", *errno as i32)),
-        Ok(Ran {
-            ending: Ending::NotStarted(stage, errno),
-            ..
-        }) => Some((stage.as_str(), *errno)),
-        Ok(_) => None,
-    };
-    if let Some((stage, errno)) = failed {
+    let nothing_ran = |spill: Option<Spill>, stage, errno| {
         if let Some(spill) = spill {
             spill.discard();
         }
-        return Err(not_started(stage, errno, &limits.shell));
-    }
-    let Ok(ran) = ran else {
-        return Err(Code::SystemError.into());
+        Err(not_started(stage, errno, &limits.shell))
+    };
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(errno) => return nothing_ran(spill, "supervisor", errno as i32),
     };
     let (ended, exit, end) = match &ran.ending {
-        Ending::NotStarted(..) => return Err(Code::SystemError.into()),
+        Ending::NotStarted(stage, errno) => return nothing_ran(spill, stage.as_str(), *errno),
         Ending::SupervisorLost(lost) => (Ended::SupervisorLost, lost.leader, None),
-        Ending::Ended(end) => (ended(end, context.cancel), end.leader, Some(end.clone())),
+        Ending::Ended(end) => (ended(end, context.cancel), end.leader, Some(end)),
     };
     // Who loses the supervisor on purpose may have lost its mark as well.
     let lost = matches!(ran.ending, Ending::SupervisorLost(_)) && confined.is_none();
-    if lost || end.as_ref().is_some_and(|end| end.method == Method::Children) {
+    if lost || end.is_some_and(|end| end.method == Method::Children) {
         context.report.gaps.push("survivors_unknown".to_owned());
     }
     let text = Text::of(&ran.output);
-    let mut record = record(&ran, ended, exit, end.as_ref(), &text, (timeout, limits.grace));
-    if let Some(confined) = confined {
+    let mut record = record(&ran, ended, exit, end, &text, (timeout, limits.grace));
+    if let Some(mut confined) = confined {
         let (carve_outs, gap) = confined.sweep();
         record.carve_outs = carve_outs;
         let enforcement = ran.enforcement.clone().unwrap_or_default();
-        context.report.restrictions = confined.restrictions();
+        context.report.restrictions = std::mem::take(&mut confined.restrictions);
         context.report.kernel = enforcement.mechanisms;
         context.report.gaps.extend(enforcement.gaps);
         context.report.gaps.push(LATER_NAMES.to_owned());
         context.report.gaps.extend(gap.map(str::to_owned));
-    } else {
-        let gaps = UNRESTRICTED_GAPS.iter().map(|gap| (*gap).to_owned());
-        context.report.gaps.extend(gaps);
     }
     context.report.extent = if ended.code().is_none() {
         Extent::Done

@@ -19,7 +19,8 @@ pub struct Confined<'a> {
     capability: &'a Capability,
     enforcement: &'a Enforcement,
     plan: Plan,
-    restrictions: Vec<&'static str>,
+    /// What the command cannot do though the capability would allow it.
+    pub restrictions: Vec<&'static str>,
     _overlap: Overlap,
 }
 
@@ -49,16 +50,11 @@ impl<'a> Confined<'a> {
         })
     }
 
-    /// What the command cannot do though the capability would allow it.
+    /// What the kernel is to enforce, and by which mechanisms at least; once, because it may be long.
     #[must_use]
-    pub fn restrictions(&self) -> Vec<&'static str> {
-        self.restrictions.clone()
-    }
-
-    /// What the kernel is to enforce, and by which mechanisms at least.
-    #[must_use]
-    pub fn order(&self) -> (Confinement, Vec<String>) {
-        (self.plan.confinement.clone(), self.enforcement.mechanisms.clone())
+    pub fn take_order(&mut self) -> (Confinement, Vec<String>) {
+        let confinement = std::mem::take(&mut self.plan.confinement);
+        (confinement, self.enforcement.mechanisms.clone())
     }
 
     /// Looks again, when nothing of the command is left, and moves what is new under a closed name away.

@@ -2,9 +2,8 @@
 
 use nix::errno::Errno;
 use rhocap_core::process::confinement::Bounds;
+use rhocap_core::process::errno::same;
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
-
-use super::errno;
 
 /// Whether a bound cannot be enforced. The number of processes is counted for the user within a user
 /// namespace (Linux 5.14), and never for root.
@@ -46,5 +45,5 @@ fn limit(resource: Resource, soft: u64, hard: u64) -> Result<(), Errno> {
         current: Some(soft.min(most)),
         maximum: Some(hard.min(most)),
     };
-    setrlimit(resource, limit).map_err(errno)
+    setrlimit(resource, limit).map_err(same)
 }

@@ -12,10 +12,11 @@ use landlock::{
 use nix::errno::Errno;
 use rhocap_core::confine::system;
 use rhocap_core::process::confinement::{Confinement, Place};
+use rhocap_core::process::errno::same;
 use rhocap_core::process::protocol::Stage;
 use rustix::fs::{fstat, openat, FileType, Mode, OFlags, CWD};
 
-use super::{errno, Failed};
+use super::Failed;
 
 /// The newest version whose rights are known here.
 const KNOWN: ABI = ABI::V10;
@@ -94,8 +95,8 @@ fn rules(confinement: &Confinement, opened: Vec<OwnedFd>, own_root: bool) -> Res
 /// The directory of a place, which must be the one that was admitted.
 fn open_place(place: &Place) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let found = openat(CWD, place.path.as_slice(), flags, Mode::empty()).map_err(errno)?;
-    let stat = fstat(&found).map_err(errno)?;
+    let found = openat(CWD, place.path.as_slice(), flags, Mode::empty()).map_err(same)?;
+    let stat = fstat(&found).map_err(same)?;
     if (stat.st_dev, stat.st_ino) == (place.device, place.inode) {
         Ok(found)
     } else {
@@ -112,7 +113,7 @@ fn allow_path(rules: RulesetCreated, path: &str, access: BitFlags<AccessFs>) -> 
 }
 
 fn allow(rules: RulesetCreated, found: OwnedFd, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Errno> {
-    let kind = FileType::from_raw_mode(fstat(&found).map_err(errno)?.st_mode);
+    let kind = FileType::from_raw_mode(fstat(&found).map_err(same)?.st_mode);
     let access = match kind {
         FileType::Directory => access,
         // The kernel refuses what has no meaning for a file.

@@ -14,7 +14,6 @@ mod bounds;
 mod init;
 mod landlock;
 mod layout;
-mod mount_points;
 mod mounting;
 mod mounts;
 mod namespaces;
@@ -26,7 +25,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::unistd::{ForkResult, Pid};
+use rhocap_core::mount_table::mount_points;
 use rhocap_core::process::confinement::{gap, mechanism, Confinement, Enforcement};
+use rhocap_core::process::errno::same;
 use rhocap_core::process::protocol::{Exit, Stage};
 use rustix::fs::{fstat, openat, Mode, OFlags, CWD};
 
@@ -36,10 +37,6 @@ use crate::leader::{self, Command};
 
 /// Where it failed, and the error number.
 pub type Failed = (Stage, Errno);
-
-fn errno(errno: rustix::io::Errno) -> Errno {
-    Errno::from_raw(errno.raw_os_error())
-}
 
 /// A confined command that runs, or a probe that was answered.
 pub struct Confined {
@@ -138,8 +135,8 @@ fn attempt(
     };
     let setup = |errno| (Stage::Setup, errno);
     let (reports, reporter) = report::pair().map_err(setup)?;
-    let (status, tell) = rhocap_core::process::cloexec::pipe().map_err(|failed| setup(errno(failed)))?;
-    rustix::io::ioctl_fionbio(&status, true).map_err(|failed| setup(errno(failed)))?;
+    let (status, tell) = rhocap_core::process::cloexec::pipe().map_err(|failed| setup(same(failed)))?;
+    rustix::io::ioctl_fionbio(&status, true).map_err(|failed| setup(same(failed)))?;
     let parent = nix::unistd::getpid();
     let made = namespaces::clone(namespaces).map_err(|errno| (Stage::Namespace, errno))?;
     let Some(child) = made else {
@@ -200,7 +197,7 @@ fn needs_mounts(confinement: &Confinement) -> Result<bool, Failed> {
     if places.iter().all(|place| place.mounts) {
         return Ok(false);
     }
-    let points = mount_points::mount_points().map_err(|errno| (Stage::Mount, errno))?;
+    let points = mount_points().map_err(|errno| (Stage::Mount, same(errno)))?;
     Ok(points
         .iter()
         .any(|point| places.iter().any(|place| !place.mounts && below(point, &place.path))))
@@ -329,8 +326,8 @@ pub struct Directory {
 impl Directory {
     /// The one that this process is in. The kernel tells its name also where no directory above it may be read.
     pub fn current() -> Result<Self, Errno> {
-        let path = rustix::process::getcwd(Vec::new()).map_err(errno)?;
-        let stat = rustix::fs::stat(c".").map_err(errno)?;
+        let path = rustix::process::getcwd(Vec::new()).map_err(same)?;
+        let stat = rustix::fs::stat(c".").map_err(same)?;
         Ok(Self {
             path,
             device: stat.st_dev,
@@ -343,12 +340,12 @@ impl Directory {
         let failed = |errno| (Stage::WorkingDirectory, errno);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let found = openat(CWD, self.path.as_c_str(), flags, Mode::empty())
-            .map_err(errno)
+            .map_err(same)
             .map_err(failed)?;
-        let stat = fstat(&found).map_err(errno).map_err(failed)?;
+        let stat = fstat(&found).map_err(same).map_err(failed)?;
         if (stat.st_dev, stat.st_ino) != (self.device, self.inode) {
             return Err(failed(Errno::ESTALE));
         }
-        rustix::process::fchdir(&found).map_err(errno).map_err(failed)
+        rustix::process::fchdir(&found).map_err(same).map_err(failed)
     }
 }

@@ -7,12 +7,11 @@ use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
+use rhocap_core::process::errno::same;
 use rustix::mount::{
     fsconfig_create, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree, FsMountFlags, FsOpenFlags,
     MountAttrFlags, MoveMountFlags, OpenTreeFlags,
 };
-
-use super::errno;
 
 /// What may be done through a mount. Never does a file there change who executes it.
 #[derive(Clone, Copy)]
@@ -45,7 +44,7 @@ pub type Options<'a> = &'a [(&'a CStr, &'a CStr)];
 /// A new file system in memory, mounted nowhere yet.
 pub fn in_memory(options: Options<'_>) -> Result<OwnedFd, Errno> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    file_system(c"tmpfs", options, flags).map_err(errno)
+    file_system(c"tmpfs", options, flags).map_err(same)
 }
 
 /// A new file system, mounted nowhere yet.
@@ -65,13 +64,13 @@ pub fn copy(found: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    open_tree(found, c"", flags).map_err(errno)
+    open_tree(found, c"", flags).map_err(same)
 }
 
 /// Mounts a tree on something.
 pub fn attach(tree: BorrowedFd<'_>, target: BorrowedFd<'_>) -> Result<(), Errno> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, c"", target, c"", flags).map_err(errno)
+    move_mount(tree, c"", target, c"", flags).map_err(same)
 }
 
 /// Limits all mounts of a tree.

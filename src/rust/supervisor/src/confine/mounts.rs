@@ -5,7 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use rhocap_core::confine::system;
+use rhocap_core::mount_table::mount_points;
 use rhocap_core::process::confinement::{Confinement, Place};
+use rhocap_core::process::errno::same;
 use rhocap_core::process::protocol::Stage;
 use rustix::fs::{
     fstat, mkdirat, openat, openat2, readlinkat, symlinkat, unlinkat, AtFlags, FileType, Mode, OFlags, ResolveFlags,
@@ -14,9 +16,8 @@ use rustix::fs::{
 use rustix::mount::{mount_change, unmount, MountAttrFlags, MountPropagationFlags, UnmountFlags};
 
 use super::layout::{layers, Layer};
-use super::mount_points::mount_points;
 use super::mounting::{attach, copy, file_system, in_memory, limit, set, Limits, OWN, READ};
-use super::{errno, Failed};
+use super::Failed;
 
 /// Builds the new root and makes it this process's; whether there is a /proc in it.
 ///
@@ -57,16 +58,16 @@ impl Root {
             OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )
-        .map_err(errno)?;
+        .map_err(same)?;
         let mounted = if confinement.places.iter().all(|place| place.mounts) {
             Vec::new()
         } else {
-            mount_points()?
+            mount_points().map_err(same)?
         };
         // Nothing that is mounted from now on reaches the host, or comes from there.
-        mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(errno)?;
+        mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(same)?;
         let new = in_memory(&[(c"mode", c"0755")])?;
-        let device = fstat(&new).map_err(errno)?.st_dev;
+        let device = fstat(&new).map_err(same)?.st_dev;
         attach(new.as_fd(), host.as_fd())?;
         // Linux 5.12 and later: what cannot be limited is not shown.
         limit(
@@ -115,7 +116,7 @@ impl Root {
             let Some(found) = self.on_host(path, ResolveFlags::NO_SYMLINKS)? else {
                 // `/bin` is a link to `usr/bin` on most systems, and stays one.
                 if let Ok(target) = readlinkat(&self.host, path, Vec::new()) {
-                    symlinkat(target.as_c_str(), &self.new, path).map_err(errno)?;
+                    symlinkat(target.as_c_str(), &self.new, path).map_err(same)?;
                 }
                 continue;
             };
@@ -144,7 +145,7 @@ impl Root {
         };
         if target.to_bytes().starts_with(b"/usr/") || target.to_bytes().starts_with(b"../usr/") {
             let (parent, name) = self.parent(path)?;
-            symlinkat(target.as_c_str(), parent, name).map_err(errno)?;
+            symlinkat(target.as_c_str(), parent, name).map_err(same)?;
             return Ok(None);
         }
         self.on_host(path, ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)
@@ -158,7 +159,7 @@ impl Root {
                 continue;
             };
             // Another thing under this name would be another thing in the command's hands.
-            let stat = fstat(&found).map_err(errno)?;
+            let stat = fstat(&found).map_err(same)?;
             let device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
             if device && rustix::fs::major(stat.st_rdev) == MEMORY_DEVICES {
                 let limits = Limits {
@@ -176,7 +177,7 @@ impl Root {
             (c"stdout", c"/proc/self/fd/1"),
             (c"stderr", c"/proc/self/fd/2"),
         ] {
-            symlinkat(target, &devices, name).map_err(errno)?;
+            symlinkat(target, &devices, name).map_err(same)?;
         }
         Ok(())
     }
@@ -195,7 +196,7 @@ impl Root {
         let options = [(c"mode", c"0620"), (c"ptmxmode", c"0666")];
         if let Ok(terminals) = file_system(c"devpts", &options, MountAttrFlags::MOUNT_ATTR_NOSUID) {
             attach(terminals.as_fd(), self.directory(b"dev/pts")?.as_fd())?;
-            symlinkat(c"pts/ptmx", self.directory(b"dev")?, c"ptmx").map_err(errno)?;
+            symlinkat(c"pts/ptmx", self.directory(b"dev")?, c"ptmx").map_err(same)?;
         }
         Ok(())
     }
@@ -211,7 +212,7 @@ impl Root {
             Ok(tree) => attach(tree.as_fd(), target.as_fd()).map(|()| true),
             // Where the host's own is partly hidden (in containers), no fresh one may be had.
             Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => Ok(false),
-            Err(failed) => Err(errno(failed)),
+            Err(failed) => Err(same(failed)),
         }
     }
 
@@ -223,7 +224,7 @@ impl Root {
             return Err(Errno::EINVAL);
         }
         let found = self.on_host(path, ResolveFlags::NO_SYMLINKS)?.ok_or(Errno::ENOENT)?;
-        let stat = fstat(&found).map_err(errno)?;
+        let stat = fstat(&found).map_err(same)?;
         if (stat.st_dev, stat.st_ino) != (place.device, place.inode) {
             return Err(Errno::ESTALE);
         }
@@ -247,7 +248,7 @@ impl Root {
     /// An empty thing over something.
     fn cover(&self, path: &[u8], file: &OwnedFd, directory: &OwnedFd) -> Result<(), Errno> {
         let Some(found) = self.in_new(path)? else { return Ok(()) };
-        let kind = FileType::from_raw_mode(fstat(&found).map_err(errno)?.st_mode);
+        let kind = FileType::from_raw_mode(fstat(&found).map_err(same)?.st_mode);
         let tree = copy(if kind == FileType::Directory {
             directory.as_fd()
         } else {
@@ -263,10 +264,10 @@ impl Root {
         let path = &path[1..];
         // Within a place the host's own link is there already; nothing is ever made on the host.
         match self.parent(path) {
-            Ok((parent, name)) if fstat(&parent).map_err(errno)?.st_dev == self.device => {
+            Ok((parent, name)) if fstat(&parent).map_err(same)?.st_dev == self.device => {
                 match symlinkat(target, parent, name) {
                     Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
-                    Err(failed) => Err(errno(failed)),
+                    Err(failed) => Err(same(failed)),
                 }
             }
             _ => Ok(()),
@@ -284,7 +285,7 @@ impl Root {
         ) {
             Ok(found) => Ok(Some(found)),
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => Ok(None),
-            Err(failed) => Err(errno(failed)),
+            Err(failed) => Err(same(failed)),
         }
     }
 
@@ -300,13 +301,13 @@ impl Root {
         ) {
             Ok(found) => Ok(Some(found)),
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(None),
-            Err(failed) => Err(errno(failed)),
+            Err(failed) => Err(same(failed)),
         }
     }
 
     /// Mounts something of the host in the new root.
     fn bind(&self, found: BorrowedFd<'_>, path: &[u8], limits: Limits) -> Result<(), Errno> {
-        let kind = FileType::from_raw_mode(fstat(found).map_err(errno)?.st_mode);
+        let kind = FileType::from_raw_mode(fstat(found).map_err(same)?.st_mode);
         let tree = copy(found)?;
         limit(tree.as_fd(), limits)?;
         let target = if kind == FileType::Directory {
@@ -325,10 +326,10 @@ impl Root {
             at = match openat(&at, name, flags, Mode::empty()) {
                 Err(rustix::io::Errno::NOENT) => {
                     self.ours(&at)?;
-                    mkdirat(&at, name, Mode::from_raw_mode(0o755)).map_err(errno)?;
-                    openat(&at, name, flags, Mode::empty()).map_err(errno)?
+                    mkdirat(&at, name, Mode::from_raw_mode(0o755)).map_err(same)?;
+                    openat(&at, name, flags, Mode::empty()).map_err(same)?
                 }
-                found => found.map_err(errno)?,
+                found => found.map_err(same)?,
             };
         }
         Ok(at)
@@ -342,9 +343,9 @@ impl Root {
             Err(rustix::io::Errno::NOENT) => {
                 self.ours(&parent)?;
                 empty_file(&parent, name, 0o444)?;
-                openat(&parent, name, flags, Mode::empty()).map_err(errno)
+                openat(&parent, name, flags, Mode::empty()).map_err(same)
             }
-            found => found.map_err(errno),
+            found => found.map_err(same),
         }
     }
 
@@ -356,21 +357,21 @@ impl Root {
 
     /// Nothing is ever made in what was mounted.
     fn ours(&self, directory: &OwnedFd) -> Result<(), Errno> {
-        let ours = fstat(directory).map_err(errno)?.st_dev == self.device;
+        let ours = fstat(directory).map_err(same)?.st_dev == self.device;
         ours.then_some(()).ok_or(Errno::ENOENT)
     }
 
     /// Makes the new root this process's, and lets the host's go.
     fn enter(self) -> Result<bool, Errno> {
         let here = self.new.as_fd();
-        rustix::process::fchdir(here).map_err(errno)?;
+        rustix::process::fchdir(here).map_err(same)?;
         // With the same directory for both, the old root comes to lie over the new one
         // (`man 2 pivot_root`), and is taken off.
-        rustix::process::pivot_root(c".", c".").map_err(errno)?;
-        unmount(c".", UnmountFlags::DETACH).map_err(errno)?;
-        rustix::process::chdir(c"/").map_err(errno)?;
-        let root = openat(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(errno)?;
-        if fstat(&root).map_err(errno)?.st_dev != self.device {
+        rustix::process::pivot_root(c".", c".").map_err(same)?;
+        unmount(c".", UnmountFlags::DETACH).map_err(same)?;
+        rustix::process::chdir(c"/").map_err(same)?;
+        let root = openat(CWD, c"/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(same)?;
+        if fstat(&root).map_err(same)?.st_dev != self.device {
             return Err(Errno::ESTALE);
         }
         set(root.as_fd(), libc::MOUNT_ATTR_RDONLY, false)?;
@@ -394,9 +395,9 @@ impl Closed {
     fn new(root: &OwnedFd) -> Result<Self, Errno> {
         let [file, directory, hidden] = Self::NAMES;
         empty_file(root, file.as_bytes(), 0)?;
-        mkdirat(root, directory, Mode::empty()).map_err(errno)?;
-        mkdirat(root, hidden, Mode::from_raw_mode(0o555)).map_err(errno)?;
-        let open = |name| openat(root, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(errno);
+        mkdirat(root, directory, Mode::empty()).map_err(same)?;
+        mkdirat(root, hidden, Mode::from_raw_mode(0o555)).map_err(same)?;
+        let open = |name| openat(root, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(same);
         Ok(Self {
             file: open(file)?,
             directory: open(directory)?,
@@ -406,9 +407,9 @@ impl Closed {
 
     fn unname(root: &OwnedFd) -> Result<(), Errno> {
         let [file, directories @ ..] = Self::NAMES;
-        unlinkat(root, file, AtFlags::empty()).map_err(errno)?;
+        unlinkat(root, file, AtFlags::empty()).map_err(same)?;
         for name in directories {
-            unlinkat(root, name, AtFlags::REMOVEDIR).map_err(errno)?;
+            unlinkat(root, name, AtFlags::REMOVEDIR).map_err(same)?;
         }
         Ok(())
     }
@@ -418,5 +419,5 @@ fn empty_file(parent: &OwnedFd, name: &[u8], mode: u32) -> Result<(), Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     openat(parent, name, flags, Mode::from_raw_mode(mode))
         .map(drop)
-        .map_err(errno)
+        .map_err(same)
 }

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::unistd::Pid;
+use rhocap_core::process::errno::same;
 use rhocap_core::process::protocol::Stage;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType};
 
-use super::{errno, Failed};
+use super::Failed;
 
 /// How long building may take: a directory may lie on a file system that does not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,8 +41,8 @@ pub struct Reports(OwnedFd);
 
 /// Both ends.
 pub fn pair() -> Result<(Reports, Reporter), Errno> {
-    let (ours, theirs) = rhocap_core::process::cloexec::socket_pair(SocketType::SEQPACKET).map_err(errno)?;
-    rustix::net::sockopt::set_socket_passcred(&ours, true).map_err(errno)?;
+    let (ours, theirs) = rhocap_core::process::cloexec::socket_pair(SocketType::SEQPACKET).map_err(same)?;
+    rustix::net::sockopt::set_socket_passcred(&ours, true).map_err(same)?;
     Ok((Reports(ours), Reporter(theirs)))
 }
 
@@ -62,7 +63,7 @@ impl Reporter {
         // Its reader is the supervisor: without one the command must not start.
         rustix::net::send(&self.0, &message, rustix::net::SendFlags::NOSIGNAL)
             .map(drop)
-            .map_err(errno)
+            .map_err(same)
     }
 }
 
@@ -101,7 +102,7 @@ impl Reports {
             let [kind, first, second, _, number @ ..] = message;
             match (received, kind) {
                 (Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR), _) => {}
-                (Err(failed), _) => return Err(setup(errno(failed))),
+                (Err(failed), _) => return Err(setup(same(failed))),
                 // Closed without a word: whoever was to speak is dead.
                 (Ok(received), _) if received.bytes == 0 => return ready.ok_or(setup(Errno::ECHILD)),
                 (Ok(_), READY) => {

@@ -67,8 +67,8 @@ impl Work<'_> {
             _ => "admission",
         };
         let mut gaps = report.gaps;
-        if unrestricted && gaps.is_empty() {
-            gaps = UNRESTRICTED_GAPS.iter().map(|gap| (*gap).to_owned()).collect();
+        if unrestricted {
+            gaps.extend(UNRESTRICTED_GAPS.iter().map(|gap| (*gap).to_owned()));
         }
         log().append(Record {
             schema: SCHEMA,
