@@ -5,6 +5,7 @@
 //! [`receipt::Receipt`]. Nothing here knows of R.
 
 pub mod admission;
+mod beneath;
 pub mod capability;
 pub mod carve_out;
 pub mod confine;

@@ -1,6 +1,6 @@
 //! The roots of a capability: directories that were there when it was made, each held open.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
@@ -8,7 +8,8 @@ use cap_std::fs::Dir;
 use rustix::fs::{openat, Mode};
 use serde::Serialize;
 
-use crate::carve_out::{CarveOuts, Effect, Leaf};
+use crate::beneath;
+use crate::carve_out::{repository, CarveOuts, Effect, Leaf};
 use crate::escape::display;
 use crate::facts::{self, Facts, Identity, Kind};
 use crate::misuse::Misuse;
@@ -171,6 +172,12 @@ fn canonical_names(handle: &OwnedFd, given: &std::path::Path) -> Result<Vec<Vec<
     path::names(found.as_os_str().as_bytes()).ok_or_else(|| std::io::ErrorKind::InvalidInput.into())
 }
 
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
 impl Root {
     /// Whether this root is that directory, reached through the same mount.
     #[must_use]
@@ -178,9 +185,36 @@ impl Root {
         self.facts.identity == identity && self.facts.mount == mount
     }
 
-    /// The carve-out that covers a path below the root.
+    /// The carve-out that covers a path below the root: by its names, or because it tells git what to run in
+    /// a repository that stands there.
     #[must_use]
     pub fn covering(&self, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
+        self.matching(effect, names, leaf)
+            .or_else(|| self.governing(effect, names, |above| self.has(above, repository::HEAD)))
+    }
+
+    /// The pattern of `HEAD`, for what git runs or obeys beside one. `has_head` looks into a directory below
+    /// the root.
+    #[must_use]
+    pub fn governing(&self, effect: Effect, names: &[u8], has_head: impl Fn(&[u8]) -> bool) -> Option<&str> {
+        if effect == Effect::Deny {
+            return None;
+        }
+        repository::candidates(names).find_map(|above| {
+            let rule = self.matching(effect, &path::join_onto(above, repository::HEAD), Leaf::File)?;
+            has_head(above).then_some(rule)
+        })
+    }
+
+    /// Whether an entry of this name stands in a directory below the root.
+    #[must_use]
+    pub fn has(&self, directory: &[u8], name: &[u8]) -> bool {
+        beneath::place(self, directory).is_ok_and(|directory| facts::of_entry(&directory, name).is_ok())
+    }
+
+    /// The pattern that matches a path below the root.
+    #[must_use]
+    pub fn matching(&self, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
         self.anchors.iter().find_map(|anchor| {
             if anchor.prefix.is_empty() {
                 return anchor.rules.covering(effect, names, leaf);
@@ -209,7 +243,7 @@ impl Root {
     /// `false` never is.
     #[must_use]
     pub fn may_cover(&self, name: &[u8]) -> bool {
-        self.anchors.iter().any(|anchor| anchor.rules.may_cover(name))
+        self.anchors.iter().any(|anchor| anchor.rules.may_cover(name)) || repository::may_govern(name)
     }
 
     /// Whether any pattern applies below the root.

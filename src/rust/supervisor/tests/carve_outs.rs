@@ -28,6 +28,10 @@ const FILES: &[&str] = &[
     "root/home/.ssh/key",
     "root/home/z",
     "root/lib/pkg/x",
+    "root/home/bare/HEAD",
+    "root/home/bare/config",
+    "root/home/bare/refs/x",
+    "root/src/hooks/x",
 ];
 
 fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
@@ -131,6 +135,9 @@ const REFUSED: &[&str] = &[
     "mv home x; cat x/.ssh/key",
     "ln .env g; cat g",
     "ln -s .env src/g; cat src/g",
+    "echo x >> home/bare/config",
+    "mv src/hooks/x home/bare/config",
+    "mv home/bare/config x",
     "echo x > lib/pkg/x",
     "echo x > lib/new",
     "chmod 777 .git/hooks/old && echo x > .git/hooks/old",
@@ -141,6 +148,10 @@ const ALLOWED: &[(&str, &str)] = &[
     ("cat f src/a home/z lib/pkg/x", "IN\nIN\nIN\nIN\n"),
     ("cat .git/config .git/hooks/old", "IN\nIN\n"),
     ("ls .git", "HEAD\nconfig\nhooks\n"),
+    (
+        "echo IN > src/hooks/x; echo x > home/bare/refs/y; rm home/bare/refs/y",
+        "",
+    ),
     ("echo more >> f; tail -n 1 f", "more\n"),
     (
         "mkdir -p src/b/c; echo x > src/b/c/d; mv src/b src/e; cat src/e/c/d; rm -r src/e",
@@ -155,6 +166,10 @@ const TAKEN: &[(&str, &[&str])] = &[
     (
         "mkdir -p src/n/.git/hooks; touch src/n/.git/hooks/x src/n/.git/HEAD",
         &["kept src/n/.git/hooks"],
+    ),
+    (
+        "mkdir -p src/b/hooks; touch src/b/config src/b/HEAD",
+        &["kept src/b/HEAD", "kept src/b/config", "kept src/b/hooks"],
     ),
     ("ln -s /etc/passwd src/.netrc", &["kept src/.netrc"]),
     ("ln -s a src/renv", &["kept src/renv"]),
@@ -203,9 +218,17 @@ fn check(mounts: bool) {
     }
     assert_eq!(digest(), before);
     // New names beside carve-outs: only mounts can tell them apart.
-    let (done, _, carved) = fixture.run("echo x > new; echo x > .Rprofile");
-    assert_eq!(done, mounts);
-    assert_eq!(carved.is_empty(), !mounts);
+    for (command, taken) in [
+        ("echo x > new; echo x > .Rprofile", &["kept .Rprofile"][..]),
+        (
+            "mkdir home/bare/hooks; echo x > home/bare/hooks/update",
+            &["kept home/bare/hooks"],
+        ),
+    ] {
+        let (done, _, carved) = fixture.run(command);
+        assert_eq!(done, mounts, "{command}");
+        assert_eq!(carved, if mounts { taken } else { &[] }, "{command}");
+    }
     assert!(!fixture.root.join(".Rprofile").exists());
     // The name of a denied directory is not to be listed where a right to list could not leave it out.
     assert_eq!(fixture.run("ls home").0, mounts);

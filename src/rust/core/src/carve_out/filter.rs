@@ -39,6 +39,12 @@ impl Filter {
         }
     }
 
+    /// Whether it could be made small enough to tell anything.
+    #[cfg(test)]
+    pub fn is_quick(&self) -> bool {
+        self.ends.is_some() && self.components.is_some()
+    }
+
     /// Whether a component of the path could match. `true` may be wrong, `false` never is.
     pub fn may_match(&self, path: &[u8]) -> bool {
         if self.ends.as_ref().is_some_and(|ends| !ends.may_match(path)) {

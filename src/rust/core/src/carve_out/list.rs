@@ -114,3 +114,17 @@ impl List {
         Some(&self.patterns[*index].original)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DENY_DEFAULTS, PROTECT_DEFAULTS};
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_told_apart_quickly() {
+        for defaults in [DENY_DEFAULTS, PROTECT_DEFAULTS] {
+            let patterns: Vec<_> = defaults.iter().map(ToString::to_string).collect();
+            assert!(List::new(&patterns).unwrap().filter.is_quick());
+        }
+    }
+}

@@ -7,11 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::{mkdirat, openat, readlinkat, symlinkat, unlinkat, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::beneath;
 use crate::facts::{self, Kind};
 use crate::open::{ENTRY, FILE};
 use crate::remove_all::remove_all;
-
-use super::spot;
 
 /// Most bytes of all files.
 pub const MOST_BYTES: u64 = 1 << 24;
@@ -59,10 +58,10 @@ impl Copier {
             Kind::Directory => {
                 let deeper = deeper.checked_sub(1).ok_or(Errno::FBIG)?;
                 // All of it goes: its modes do not matter any more.
-                let inside = spot::child_opened_up(from, name)?;
-                spot::open_up(&inside)?;
+                let inside = beneath::child_opened_up(from, name)?;
+                beneath::open_up(&inside)?;
                 mkdirat(into, new, Mode::RWXU)?;
-                let copy = spot::child(into, new)?;
+                let copy = beneath::child(into, new)?;
                 for entry in Dir::read_from(&inside)? {
                     let entry = entry?;
                     let name = entry.file_name().to_bytes();
@@ -80,7 +79,7 @@ impl Copier {
         let failed = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
         let file = match openat(from, name, FILE, Mode::empty()) {
             Err(Errno::ACCESS) => {
-                spot::open_up(openat(from, name, ENTRY, Mode::empty())?)?;
+                beneath::open_up(openat(from, name, ENTRY, Mode::empty())?)?;
                 openat(from, name, FILE, Mode::empty())
             }
             other => other,

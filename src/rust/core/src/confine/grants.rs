@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::fs::Dir;
 
+use crate::beneath;
 use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::facts::{self, Kind};
@@ -17,7 +18,7 @@ use crate::process::confinement::{Cover, Place};
 use crate::root::{Origin, Root};
 
 use super::places::holds;
-use super::{spot, Plan};
+use super::Plan;
 
 /// Most grants of one command.
 pub const MOST: usize = 10_000;
@@ -216,7 +217,7 @@ impl Splitter<'_> {
         } else {
             self.give(Grant::new(path, found, Access::Names))?;
         }
-        let directory = spot::open(root, names)?;
+        let directory = beneath::open(root, names)?;
         let mut inner = Vec::new();
         for entry in Dir::read_from(&directory)? {
             let entry = entry?;

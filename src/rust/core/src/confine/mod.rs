@@ -15,7 +15,6 @@ mod mountinfo;
 pub mod places;
 pub mod quarantine;
 pub mod scan;
-mod spot;
 pub mod system;
 
 use crate::capability::Capability;

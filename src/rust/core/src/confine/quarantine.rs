@@ -11,6 +11,7 @@ use rustix::fs::{openat, renameat, unlinkat, AtFlags, Mode};
 use rustix::io::Errno;
 use serde::Serialize;
 
+use crate::beneath;
 use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::escape::display;
@@ -19,10 +20,10 @@ use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::remove_all::remove_all;
 
+use super::copy;
 use super::found::{Found, Hit, Scope, Stop, Why};
 use super::places::Site;
 use super::scan::{scan, split};
-use super::{copy, spot};
 
 /// What became of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -179,8 +180,8 @@ fn rule(hit: &Hit) -> String {
 fn close_again(capability: &Capability, after: &Found) {
     for (lies, mode) in after.opened.iter().rev() {
         // One that was moved away, or that another one closed again hides, keeps what it has.
-        if let Ok(directory) = spot::open(&capability.roots()[lies.root], &lies.names) {
-            let _ = spot::set_mode(&directory, *mode);
+        if let Ok(directory) = beneath::open(&capability.roots()[lies.root], &lies.names) {
+            let _ = beneath::set_mode(&directory, *mode);
         }
     }
 }
@@ -188,7 +189,7 @@ fn close_again(capability: &Capability, after: &Found) {
 /// Takes one entry out of its directory. Nothing when it is not there any more.
 fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> Result<Option<Fate>, Errno> {
     let (above, name) = split(&hit.lies.names);
-    let parent = match spot::open(&capability.roots()[hit.lies.root], above) {
+    let parent = match beneath::open(&capability.roots()[hit.lies.root], above) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         other => other?,
     };
@@ -196,13 +197,13 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
     let taken = match move_out(&parent, name, quarantine) {
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
-            spot::open_up(&parent)?;
+            beneath::open_up(&parent)?;
             if hit.kind == Kind::Directory {
                 let own = openat(&parent, name, DIRECTORY, Mode::empty());
-                own.and_then(|own| spot::open_up(&own)).ok();
+                own.and_then(|own| beneath::open_up(&own)).ok();
             }
             let taken = move_out(&parent, name, quarantine);
-            let _ = spot::set_mode(&parent, held);
+            let _ = beneath::set_mode(&parent, held);
             taken
         }
         other => other,

@@ -15,7 +15,9 @@ use std::time::Instant;
 use rustix::fs::{accessat, openat, Access, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::beneath;
 use crate::capability::Capability;
+use crate::carve_out::repository::HEAD;
 use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
 use crate::facts::{self, Facts, Kind};
@@ -25,7 +27,6 @@ use crate::root::Root;
 
 use super::found::{Found, Hit, Scope, Spot, Stop, Target, Why};
 use super::places::{locate, path_of, Site};
-use super::spot;
 
 /// Walks all roots to which patterns apply. With `before`, only names that are not as they were there
 /// matter: such a directory is not entered, because all of it goes, and directories that are closed to
@@ -114,7 +115,8 @@ impl Pending {
 
     /// Where something spelled so lies.
     fn lies(&self, names: &[u8]) -> Spot {
-        let Some(via) = &self.via else {
+        // What stands above the link is not behind it.
+        let Some(via) = self.via.as_ref().filter(|via| names.len() >= via.spelled) else {
             return Spot {
                 root: self.root,
                 names: names.to_vec(),
@@ -180,10 +182,10 @@ impl Walk<'_> {
     fn open(&self, at: &Pending) -> Result<Dir, Errno> {
         let opened = if let Some(parent) = &at.parent {
             let name = at.names.rsplit(|byte| *byte == b'/').next().unwrap_or(&at.names);
-            spot::child(parent.fd()?, name)
+            beneath::child(parent.fd()?, name)
         } else {
             let lies = at.lies(&at.names);
-            spot::open(&self.capability.roots()[lies.root], &lies.names)
+            beneath::open(&self.capability.roots()[lies.root], &lies.names)
         };
         Dir::new(opened?)
     }
@@ -194,14 +196,14 @@ impl Walk<'_> {
         let root = &self.capability.roots()[lies.root];
         let (mode, opened) = if lies.names.is_empty() {
             let mode = facts::of_handle(&root.handle)?.mode;
-            spot::open_up(&root.handle)?;
-            (mode, spot::open(root, b"")?)
+            beneath::open_up(&root.handle)?;
+            (mode, beneath::open(root, b"")?)
         } else {
             let (above, name) = split(&lies.names);
-            let above = spot::open(root, above)?;
+            let above = beneath::open(root, above)?;
             (
                 facts::of_entry(&above, name)?.mode,
-                spot::child_opened_up(&above, name)?,
+                beneath::child_opened_up(&above, name)?,
             )
         };
         self.found.opened.push((lies, mode));
@@ -244,7 +246,7 @@ impl Walk<'_> {
             if self.before.is_none() || self.was_closed(&at) {
                 return Ok(self.unreadable(&at, Errno::ACCESS));
             }
-            if let Err(errno) = spot::open_up(directory.fd()?) {
+            if let Err(errno) = beneath::open_up(directory.fd()?) {
                 return Ok(self.unreadable(&at, errno));
             }
             self.found.opened.push((at.lies(&at.names), found.mode));
@@ -390,7 +392,7 @@ impl Walk<'_> {
         let lies = at.lies(&at.names);
         let (above, name) = split(&lies.names);
         let found =
-            spot::open(&self.capability.roots()[lies.root], above).and_then(|above| facts::of_entry(&above, name));
+            beneath::open(&self.capability.roots()[lies.root], above).and_then(|above| facts::of_entry(&above, name));
         let Some(found) = found.ok().filter(|_| !lies.names.is_empty()) else {
             return false;
         };
@@ -421,7 +423,7 @@ impl Walk<'_> {
         };
         let covering = effects
             .iter()
-            .find_map(|effect| Some((*effect, root.covering(*effect, names, leaf)?, Why::Pattern)));
+            .find_map(|effect| Some((*effect, self.covering(at, parent, *effect, names, leaf)?, Why::Pattern)));
         let above = || {
             let rule = root.leading_to(names).filter(|_| kind == Kind::Symlink)?;
             Some((Effect::Protect, rule, Why::LinkAbove))
@@ -468,6 +470,20 @@ impl Walk<'_> {
         } else {
             Next::Stay
         }
+    }
+
+    /// As admission judges, but where a link led here, `HEAD` is looked for where the names lie.
+    fn covering(&self, at: &Pending, parent: BorrowedFd<'_>, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
+        let root = self.root(at);
+        root.matching(effect, names, leaf).or_else(|| {
+            root.governing(effect, names, |above| {
+                if *above == *at.names {
+                    return facts::of_entry(parent, HEAD).is_ok();
+                }
+                let lies = at.lies(above);
+                self.capability.roots()[lies.root].has(&lies.names, HEAD)
+            })
+        })
     }
 
     fn is_root(&self, found: &Facts) -> bool {

@@ -1,24 +1,35 @@
-//! Directories by their names below a root, opened through no link, however deep they lie.
+//! Directories by their names beneath another, opened through no link, however deep they lie.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::fs::{chmod, openat, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::open::NAMES;
-use crate::root::Root;
+use crate::open::{DIRECTORY, NAMES};
 
 /// A directory whose names are read, never through a link.
 const OPEN: OFlags = NAMES.union(OFlags::NOFOLLOW);
 /// One call takes a path shorter than `PATH_MAX`.
 const LONGEST: usize = 4_000;
 
-/// Opens the directory of the joined names below a root.
+/// Opens the directory of the joined names beneath another, to read its names.
 ///
 /// # Errors
 /// The system's; of a link, `NOTDIR` or `LOOP`.
-pub fn open(root: &Root, names: &[u8]) -> Result<OwnedFd, Errno> {
-    let mut at = openat(&root.handle, c".", NAMES, Mode::empty())?;
+pub fn open(at: impl AsFd, names: &[u8]) -> Result<OwnedFd, Errno> {
+    open_as(at, names, OPEN)
+}
+
+/// The same as a mere place, which takes no right to read it.
+///
+/// # Errors
+/// The system's; of a link, `NOTDIR` or `LOOP`.
+pub fn place(at: impl AsFd, names: &[u8]) -> Result<OwnedFd, Errno> {
+    open_as(at, names, DIRECTORY)
+}
+
+fn open_as(at: impl AsFd, names: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut at = openat(at, c".", flags, Mode::empty())?;
     let mut rest = names;
     while !rest.is_empty() {
         let end = if rest.len() <= LONGEST {
@@ -26,7 +37,7 @@ pub fn open(root: &Root, names: &[u8]) -> Result<OwnedFd, Errno> {
         } else {
             memchr::memrchr(b'/', &rest[..LONGEST]).ok_or(Errno::NAMETOOLONG)?
         };
-        at = beneath(&at, &rest[..end])?;
+        at = beneath(&at, &rest[..end], flags)?;
         rest = rest.get(end + 1..).unwrap_or(&[]);
     }
     Ok(at)
@@ -38,26 +49,26 @@ pub fn child(at: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
 }
 
 #[cfg(target_os = "linux")]
-fn beneath(at: &OwnedFd, names: &[u8]) -> Result<OwnedFd, Errno> {
+fn beneath(at: &OwnedFd, names: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{openat2, ResolveFlags};
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match openat2(at, names, OPEN, Mode::empty(), how) {
+    match openat2(at, names, flags, Mode::empty(), how) {
         // No such call, a filter that forbids it, or a rename somewhere meanwhile.
-        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_by_step(at, names),
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_by_step(at, names, flags),
         other => other,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn beneath(at: &OwnedFd, names: &[u8]) -> Result<OwnedFd, Errno> {
-    step_by_step(at, names)
+fn beneath(at: &OwnedFd, names: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    step_by_step(at, names, flags)
 }
 
-fn step_by_step(at: &OwnedFd, names: &[u8]) -> Result<OwnedFd, Errno> {
+fn step_by_step(at: &OwnedFd, names: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut steps = names.split(|byte| *byte == b'/');
-    let mut here = child(at, steps.next().unwrap_or(b"."))?;
+    let mut here = openat(at, steps.next().unwrap_or(b"."), flags, Mode::empty())?;
     for name in steps {
-        here = child(&here, name)?;
+        here = openat(&here, name, flags, Mode::empty())?;
     }
     Ok(here)
 }
@@ -70,7 +81,7 @@ fn step_by_step(at: &OwnedFd, names: &[u8]) -> Result<OwnedFd, Errno> {
 pub fn child_opened_up(at: impl AsFd + Copy, name: &[u8]) -> Result<OwnedFd, Errno> {
     match child(at, name) {
         Err(Errno::ACCESS) => {
-            let place = openat(at, name, crate::open::DIRECTORY, Mode::empty())?;
+            let place = openat(at, name, DIRECTORY, Mode::empty())?;
             open_up(&place)?;
             child(at, name)
         }

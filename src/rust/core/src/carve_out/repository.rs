@@ -1,0 +1,87 @@
+//! What git runs or obeys in a directory that it takes for a repository, whatever the directory is called.
+//!
+//! Git's test of a directory is a `HEAD` in it (`gitrepository-layout`): a bare repository, one that a
+//! `gitdir:` file names, or the common directory of a worktree. Patterns see names alone, so whoever
+//! protects `HEAD` has these names beside one protected as well.
+
+use memchr::memchr_iter;
+
+use super::pattern::fold;
+
+/// The file that makes a directory a repository.
+pub const HEAD: &[u8] = b"HEAD";
+
+/// Names beside a `HEAD` by which git is told what to run or where to look, with what lies below them.
+const GOVERNED: [&[u8]; 7] = [
+    b"commondir",
+    b"config",
+    b"config.worktree",
+    b"hooks",
+    b"info/attributes",
+    b"rebase-merge/git-rebase-todo",
+    b"worktrees",
+];
+
+/// Whether a name could be the last of those.
+pub fn may_govern(name: &[u8]) -> bool {
+    let mut last = GOVERNED
+        .iter()
+        .filter_map(|governed| governed.rsplit(|byte| *byte == b'/').next());
+    last.any(|last| is(name, last))
+}
+
+/// The directories above a path that would govern it, were they repositories: outer ones first, the empty
+/// one for the root itself.
+pub fn candidates(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let starts = std::iter::once(0).chain(memchr_iter(b'/', path).map(|slash| slash + 1));
+    let governs = |start: &usize| {
+        GOVERNED.iter().any(|governed| {
+            let mut steps = path[*start..].split(|byte| *byte == b'/');
+            let mut wanted = governed.split(|byte| *byte == b'/');
+            wanted.all(|wanted| steps.next().is_some_and(|step| is(step, wanted)))
+        })
+    };
+    starts.filter(governs).map(|start| &path[..start.saturating_sub(1)])
+}
+
+/// Compared as patterns are; most names need no copy for that.
+fn is(name: &[u8], wanted: &[u8]) -> bool {
+    if name.is_ascii() {
+        name.eq_ignore_ascii_case(wanted)
+    } else {
+        fold(name) == wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directories_that_would_govern_a_path_are_told() {
+        let governing = |path: &str| -> Vec<String> {
+            candidates(path.as_bytes())
+                .map(|above| String::from_utf8_lossy(above).into_owned())
+                .collect()
+        };
+        assert_eq!(governing("config"), [""]);
+        assert_eq!(governing("a/b/CONFIG"), ["a/b"]);
+        assert_eq!(governing("a/hooks/b/config"), ["a", "a/hooks/b"]);
+        assert_eq!(governing("a/info/attributes"), ["a"]);
+        assert_eq!(governing("a/rebase-merge/git-rebase-todo"), ["a"]);
+        assert_eq!(governing("a/con\u{200c}fig"), ["a"]);
+        for none in ["", "a", "a/info", "info/x", "configs", "a/config.yml", "attributes"] {
+            assert_eq!(governing(none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn a_last_name_tells_most_paths_apart() {
+        for name in ["hooks", "Config", "attributes", "git-rebase-todo", "worktrees"] {
+            assert!(may_govern(name.as_bytes()), "{name}");
+        }
+        for name in ["info", "rebase-merge", "hook", "HEAD"] {
+            assert!(!may_govern(name.as_bytes()), "{name}");
+        }
+    }
+}
