@@ -23,6 +23,7 @@ const GOVERNED: [&[u8]; 7] = [
 ];
 
 /// Whether a name could be the last of those.
+#[must_use]
 pub fn may_govern(name: &[u8]) -> bool {
     let mut last = GOVERNED
         .iter()
