@@ -72,6 +72,8 @@ NULL
 #'     `"replaced"` when it was there before and is another or was changed: by git or an editor
 #'     outside, or by the command once one of these had opened it; `"gone"`), `kept_as` (its name
 #'     in the quarantine)}
+#'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
+#'     yourself, after a look at it}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
 #'     that were kept; those of them that are from its start; those that were no UTF-8}
 #'   \item{`duration`}{seconds from the start to the end of the first process}
@@ -174,6 +176,10 @@ start_command <- function(capability, command, timeout, stdin, on_output, spill)
   ))
 }
 
+one_path_or_na <- function(value) {
+  if (is.object(value) || !is.character(value) || length(value) != 1L) "must be one path or NA"
+}
+
 #' @rdname rho_bash
 #' @format NULL
 #' @usage NULL
@@ -235,13 +241,14 @@ RhoCommandResult <- rho_class(
     spilled = S7::new_property(
       S7::class_character,
       default = NA_character_,
-      validator = function(value) {
-        if (is.object(value) || !is.character(value) || length(value) != 1L) {
-          "must be one path or NA"
-        }
-      }
+      validator = one_path_or_na
     ),
     spilled_bytes = property_number(0),
+    quarantine = S7::new_property(
+      S7::class_character,
+      default = NA_character_,
+      validator = one_path_or_na
+    ),
     enforced_by = S7::new_property(S7::class_list, getter = function(self) {
       receipt <- self@receipt
       if (is.null(receipt)) list() else receipt@enforced_by
@@ -260,7 +267,7 @@ ended_words <- function(x) {
   first <- if (!is.na(x@exit_status)) {
     sprintf("exit status %s", digits(x@exit_status))
   } else if (!is.na(x@signal)) {
-    sprintf("signal %s", digits(x@signal))
+    signal_words(x@signal)
   } else {
     "status unknown"
   }
@@ -272,10 +279,23 @@ ended_words <- function(x) {
   )
 }
 
+# Signals whose numbers are the same on Linux and macOS.
+signal_words <- function(signal) {
+  names <- c(
+    HUP = 1, INT = 2, QUIT = 3, ILL = 4, TRAP = 5, ABRT = 6, FPE = 8, KILL = 9, SEGV = 11, PIPE = 13,
+    ALRM = 14, TERM = 15, XCPU = 24, XFSZ = 25
+  )
+  name <- names(names)[match(signal, names)]
+  if (is.na(name)) {
+    return(sprintf("signal %s", digits(signal)))
+  }
+  sprintf("signal %s (SIG%s)", digits(signal), name)
+}
+
 command_worked <- function(x) identical(x@ended, "exited") && identical(as.double(x@exit_status), 0)
 
 S7::method(format, RhoCommandResult) <- function(x, ...) {
-  first <- first_lines(x@output, 20L)
+  lines <- end_lines(x@output, 10L)
   enforced <- x@enforced_by
   c(
     sprintf(
@@ -284,27 +304,50 @@ S7::method(format, RhoCommandResult) <- function(x, ...) {
       format(round(x@duration, 3), scientific = FALSE),
       bytes_words(x@bytes_total)
     ),
-    if (length(first) > 0L) paste0("  ", first),
-    if (attr(first, "cut")) "# This is the start; x@output has more.",
+    if (length(lines) > 0L) paste0("  ", lines),
+    if (x@bytes_kept < x@bytes_total) {
+      sprintf(
+        "# x@output has %s of it, from both ends%s",
+        bytes_words(x@bytes_kept),
+        if (is.na(x@spilled)) "; spill = TRUE keeps all in a file" else ""
+      )
+    } else if (attr(lines, "cut")) {
+      "# x@output has all of it"
+    },
     if (x@killed > 0 || x@found > 0) {
-      sprintf("# %s left behind, %s killed", count_words(x@found, "process"), digits(x@killed))
+      sprintf(
+        "# ended with it: %s%s",
+        count_words(x@found, "more process"),
+        if (x@killed > 0) sprintf(" (SIGKILL was sent to %s)", digits(x@killed)) else ""
+      )
     },
     if (length(x@survivors) > 0L) {
       sprintf("# still running: %s", paste(digits(x@survivors), collapse = ", "))
     },
-    if (nrow(x@carve_outs) > 0L) {
-      made <- utils::head(x@carve_outs, 20L)
-      more <- nrow(x@carve_outs) - nrow(made)
-      c(
-        sprintf("# covered by \"%s\": %s (%s)", made$pattern, made$path, made$fate),
-        if (more > 0L) sprintf("# and %s more, see x@carve_outs", digits(more))
-      )
-    },
+    carve_out_words(x),
     if (!is.na(x@spilled)) {
       what <- if (x@spilled_bytes < x@bytes_total) bytes_words(x@spilled_bytes) else "all"
       sprintf("# %s of the output: %s", what, x@spilled)
     },
     if (length(enforced) > 0L) enforced_words(enforced)
+  )
+}
+
+# What became of the names that a pattern covers.
+carve_out_words <- function(x) {
+  made <- utils::head(x@carve_outs, 20L)
+  more <- nrow(x@carve_outs) - nrow(made)
+  became <- c(
+    kept = "moved out",
+    removed = "removed",
+    left = "still there: look at it",
+    replaced = "changed meanwhile: look at it",
+    gone = "is gone"
+  )
+  c(
+    sprintf("# %s: %s (\"%s\")", made$path, became[made$fate], made$pattern),
+    if (more > 0L) sprintf("# and %s more, see x@carve_outs", digits(more)),
+    if (!is.na(x@quarantine)) sprintf("# what was moved out is in %s", x@quarantine)
   )
 }
 

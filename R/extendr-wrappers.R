@@ -39,7 +39,7 @@ core_move <- function(handle, tool, principal, from, to, overwrite) .Call(wrap__
 
 core_codes <- function() .Call(wrap__core_codes)
 
-core_shown <- function(texts) .Call(wrap__core_shown, texts)
+core_shown <- function(texts, as_text) .Call(wrap__core_shown, texts, as_text)
 
 core_read <- function(handle, tool, principal, path, lines, skip, limit) .Call(wrap__core_read, handle, tool, principal, path, lines, skip, limit)
 

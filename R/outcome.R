@@ -223,7 +223,10 @@ outcome_word <- function(x) if (S7::S7_inherits(x, RhoDenied)) "denied" else "fa
 snake_case <- function(code) tolower(gsub("(?<!^)([A-Z])", "_\\1", code, perl = TRUE))
 
 # Text of a file system or of a caller as it may be shown: one line, nothing that misleads.
-shown <- function(x) check_boundary(core_shown(as.character(x)))
+shown <- function(x) check_boundary(core_shown(as.character(x), FALSE))
+
+# The same for lines of a text, in which tabs and backslashes stand for themselves.
+shown_text <- function(x) check_boundary(core_shown(as.character(x), TRUE))
 
 payload <- function(x) {
   if (S7::S7_inherits(x, RhoText)) {

@@ -132,14 +132,31 @@ S7::method(format, RhoText) <- function(x, ...) {
 # The first lines of a text as they may be shown, without splitting all of a long one. What is left
 # out, of a line or at the end, has dots.
 first_lines <- function(text, count) {
-  width <- 100L
-  head <- substr(text, 1L, (width + 1L) * count)
+  head <- substr(text, 1L, (shown_width + 1L) * count)
   lines <- strsplit(head, "\n", fixed = TRUE)[[1L]]
   more <- length(lines) > count || nchar(head) < nchar(text)
   lines <- lines[seq_len(min(count, length(lines)))]
-  long <- nchar(lines) > width
-  lines <- paste0(shown(substr(lines, 1L, width)), ifelse(long, "...", ""), recycle0 = TRUE)
-  structure(c(lines, if (more) "..."), cut = more || any(long))
+  structure(c(narrow_lines(lines), if (more) "..."), cut = more || any(nchar(lines) > shown_width))
+}
+
+# The lines at both ends, with what lies between counted: of a command the end says most.
+end_lines <- function(text, count) {
+  lines <- strsplit(text, "\n", fixed = TRUE)[[1L]]
+  between <- length(lines) - 2L * count
+  cut <- between > 0L
+  kept <- if (cut) c(utils::head(lines, count), utils::tail(lines, count)) else lines
+  shown <- narrow_lines(kept)
+  if (cut) {
+    shown <- append(shown, sprintf("... %s more ...", count_words(between, "line")), count)
+  }
+  structure(shown, cut = cut || any(nchar(kept) > shown_width))
+}
+
+shown_width <- 100L
+
+narrow_lines <- function(lines) {
+  dots <- ifelse(nchar(lines) > shown_width, "...", "")
+  paste0(shown_text(substr(lines, 1L, shown_width)), dots, recycle0 = TRUE)
 }
 
 count_words <- function(count, what) {

@@ -21,7 +21,8 @@ NULL
 #'   `@enforced_by`; `@json` is the text, from which `RhoReceipt(json)` makes one. `rho_receipts()`:
 #'   a data frame, oldest first, one row a receipt, with the columns `seq`, `time` (POSIXct, UTC),
 #'   `tool`, `principal`, `decision`, `outcome`, `code`, `path` (as asked for, escaped), `resolved`
-#'   (below its root, escaped), `stage`, `effect`, `rule`, `enforced_by`, `bytes`, `duration_us`
+#'   (below its root, escaped), `exit_status` (of a command: `outcome` is `"ok"` when it ran to its
+#'   end, whatever its status), `stage`, `effect`, `rule`, `enforced_by`, `bytes`, `duration_us`
 #'   (microseconds), `capability` (digest), `message`, `id`, `json`. `print(x, n = 20)` shows the
 #'   newest 20 rows and the columns that say most.
 #' @family evidence
@@ -226,7 +227,13 @@ plain <- function(value) {
 S7::method(format, RhoReceipt) <- function(x, ...) {
   facts <- receipt_facts(x)
   what <- switch(facts$decision,
-    allowed = if (identical(facts$outcome, "ok")) "allowed, worked" else "allowed, failed",
+    allowed = if (!identical(facts$outcome, "ok")) {
+      "allowed, failed"
+    } else if (length(facts$command) > 0L) {
+      paste("allowed, ran:", command_end(facts$command))
+    } else {
+      "allowed, worked"
+    },
     denied = "denied",
     "not decided"
   )
@@ -241,7 +248,7 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
     if (!is.null(facts$rule)) paste("  rule:", facts$rule),
     if (length(resolved) > 0L) paste("  resolved:", fact_inline(resolved)),
     if (length(facts$resolved_to) > 0L) paste("  to:", fact_inline(facts$resolved_to)),
-    if (!is.null(facts$effect)) paste("  effect on files:", facts$effect),
+    if (!is.null(facts$effect)) paste("  effect:", facts$effect),
     paste("  enforced by:", fact_inline(enforced)),
     sprintf("  capability: %s", facts$capability)
   )
@@ -250,6 +257,14 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
 }
 
 S7::method(print, RhoReceipt) <- print_lines
+
+# How a command ended that ran to its end.
+command_end <- function(command) {
+  if (is.numeric(command$exit_status)) {
+    return(sprintf("exit status %s", digits(command$exit_status)))
+  }
+  if (is.numeric(command$signal)) signal_words(command$signal) else "status unknown"
+}
 
 # A list as `name value, name value`; texts stand in a receipt escaped already.
 fact_inline <- function(facts) {

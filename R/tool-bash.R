@@ -69,6 +69,23 @@ command_answer_or_error <- function(outcome) {
   )
 }
 
+# What a model must know of names that it made in vain: it would count on them.
+taken_words <- function(carve_outs) {
+  taken <- carve_outs[carve_outs$fate %in% c("kept", "removed", "left"), ]
+  if (nrow(taken) == 0L) {
+    return(NULL)
+  }
+  most <- 20L
+  names <- sprintf("%s (\"%s\")", utils::head(taken$path, most), utils::head(taken$pattern, most))
+  more <- nrow(taken) - length(names)
+  sprintf(
+    "%s: %s%s. Names that these patterns cover may not be made by a command.",
+    if (any(taken$fate == "left")) "Made against the rules" else "Made and taken away again",
+    paste(names, collapse = ", "),
+    if (more > 0L) sprintf(" and %s more", digits(more)) else ""
+  )
+}
+
 # The texts and details of Rho's own tool, without the command, which may hold what it should not.
 command_answer <- function(outcome) {
   receipt <- attr(outcome, "receipt", exact = TRUE)
@@ -77,6 +94,7 @@ command_answer <- function(outcome) {
   }
   shown <- attr(outcome, "shown", exact = TRUE)
   text <- if (nzchar(shown)) shown else "(no output)"
+  text <- paste(c(text, taken_words(outcome@carve_outs)), collapse = "\n\n")
   ended <- outcome@ended
   status <- if (!is.na(outcome@exit_status)) outcome@exit_status else -outcome@signal
   if (outcome@timed_out) {

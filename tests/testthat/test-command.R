@@ -275,7 +275,7 @@ test_that("a result prints what matters, and can be made by hand", {
   capability <- command_capability(new_tree())
   shown <- format(rho_bash(capability, "sleep 60 & sleep 60 & seq 1 30; exit 3"))
   expect_match(shown[[1L]], "<RhoCommandResult> exit status 3, [0-9.]+ seconds, 81 bytes of output")
-  expect_true("# 2 processes left behind, 2 killed" %in% shown)
+  expect_true("# ended with it: 2 more processes (SIGKILL was sent to 2)" %in% shown)
   made <- RhoCommandResult(output = "x", exit_status = 0)
   expect_true(rho_is_ok(made))
   expect_identical(nrow(made@signals), 0L)

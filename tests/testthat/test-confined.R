@@ -65,7 +65,7 @@ test_that("carved out names that a command makes are quarantined and told", {
   left <- list.files(tree$root, all.files = TRUE, recursive = TRUE)
   expect_false(any(grepl("Rprofile|env|hooks", left)))
   expect_true("later_names" %in% result@enforced_by$gaps)
-  expect_true(any(grepl("covered by \".Rprofile\": .Rprofile (kept)", format(result), fixed = TRUE))) # nolint: line_length_linter.
+  expect_true(any(grepl("# .Rprofile: moved out (\".Rprofile\")", format(result), fixed = TRUE))) # nolint: line_length_linter.
   kept <- file.path(capability_facts(capability)$private, "quarantine", made$kept_as)
   expect_true(all(file.exists(kept)))
 })

@@ -1,6 +1,7 @@
 //! Serves `R/command.R`.
 
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use extendr_api::prelude::*;
 use rhocap_core::escape;
@@ -49,7 +50,10 @@ pub fn facts(command: Command) -> Facts {
     };
     let record = command.record;
     let (spilled, spilled_bytes) = command.spilled.unzip();
-    let spilled = spilled.map(|path| escape::display(&path.into_os_string().into_vec()));
+    let path = |path: Option<PathBuf>| {
+        let shown = path.map(|path| escape::display(&path.into_os_string().into_vec()));
+        Plain::Texts(vec![shown])
+    };
     let mut raw = command.output.head;
     let head = raw.len() as u64;
     raw.extend_from_slice(&command.output.tail);
@@ -72,8 +76,9 @@ pub fn facts(command: Command) -> Facts {
         ("bytes_head", head.into()),
         ("bytes_invalid", record.output.invalid.into()),
         ("duration", seconds(record.ran_us)),
-        ("spilled", Plain::Texts(vec![spilled])),
+        ("spilled", path(spilled)),
         ("spilled_bytes", spilled_bytes.unwrap_or_default().into()),
+        ("quarantine", path(command.quarantine)),
     ];
     if let Some(shown) = command.shown {
         facts.push(("shown", shown.into()));

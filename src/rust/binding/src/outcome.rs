@@ -7,7 +7,7 @@ use rhocap_core::outcome::{Call, Code, Refusal};
 use rhocap_core::verb::{self, Caller, Principal, Request, Started, Value};
 
 use crate::admission::Admission;
-use crate::argument::{bad_word, text, Texts};
+use crate::argument::{bad_word, flag, text, Texts};
 use crate::condition::guard;
 use crate::handle::hold;
 use crate::job::Work;
@@ -171,12 +171,17 @@ fn core_codes() -> Robj {
     })
 }
 
-// Texts as they may be shown.
+// Names, or with `as_text` lines of a text, as they may be shown.
 #[extendr]
-fn core_shown(texts: Robj) -> Robj {
+fn core_shown(texts: Robj, as_text: Robj) -> Robj {
     guard(|| {
+        let show = if flag(&as_text, "as_text")? {
+            escape::display_text
+        } else {
+            escape::display
+        };
         let shown = (0..texts.len()).map(|index| match element(&texts, index) {
-            Some(Element::Bytes(bytes) | Element::Other(bytes)) => escape::display(bytes),
+            Some(Element::Bytes(bytes) | Element::Other(bytes)) => show(bytes),
             Some(Element::Missing) => "NA".to_owned(),
             None => "?".to_owned(),
         });

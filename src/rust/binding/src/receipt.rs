@@ -82,6 +82,7 @@ fn columns(receipts: &[Arc<Receipt>]) -> Plain {
         ("code", texts(&["code"])),
         ("path", Plain::Texts(asked.collect())),
         ("resolved", texts(&["resolved", "path"])),
+        ("exit_status", numbers(&["command", "exit_status"])),
         ("stage", texts(&["stage"])),
         ("effect", texts(&["effect"])),
         ("rule", texts(&["rule"])),

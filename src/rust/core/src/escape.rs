@@ -14,10 +14,22 @@ use std::fmt::Write as _;
 /// ```
 #[must_use]
 pub fn display(bytes: &[u8]) -> String {
+    escaped(bytes, false)
+}
+
+/// The same for a line of a text that is shown as what it is, code for instance: tabs and backslashes stand
+/// for themselves, so that different inputs can give the same result.
+#[must_use]
+pub fn display_text(bytes: &[u8]) -> String {
+    escaped(bytes, true)
+}
+
+fn escaped(bytes: &[u8], as_text: bool) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
+                '\\' | '\t' if as_text => out.push(character),
                 '\\' => out.push_str("\\\\"),
                 '\n' => out.push_str("\\n"),
                 '\r' => out.push_str("\\r"),
@@ -93,5 +105,10 @@ mod tests {
         ] {
             assert_eq!(display(bytes), shown);
         }
+    }
+
+    #[test]
+    fn a_line_of_text_keeps_its_tabs_and_backslashes() {
+        assert_eq!(super::display_text(b"a\tb\\n\x1b[0m\xff"), "a\tb\\n\\u{1b}[0m\\xff");
     }
 }

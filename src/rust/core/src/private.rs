@@ -147,6 +147,12 @@ impl Private {
         openat(&self.handle, Self::QUARANTINE, NAMES | OFlags::NOFOLLOW, Mode::empty())
     }
 
+    /// Where that is.
+    #[must_use]
+    pub fn quarantine_path(&self) -> PathBuf {
+        self.path.join(Self::QUARANTINE)
+    }
+
     /// Makes a file that only its owner can read.
     ///
     /// # Errors

@@ -91,6 +91,8 @@ pub struct Command {
     pub output: Kept,
     /// The file that has its output, and how many bytes of it.
     pub spilled: Option<(PathBuf, u64)>,
+    /// The directory where the names are that were moved out of the roots, if any were.
+    pub quarantine: Option<PathBuf>,
     /// The facts that the receipt has, too.
     pub record: CommandRecord,
 }
@@ -188,6 +190,11 @@ pub fn run(
         text,
         output: ran.output,
         spilled: spill.map(|spill| (spill.path, spill.bytes)),
+        quarantine: record
+            .carve_outs
+            .iter()
+            .any(|made| made.kept_as.is_some())
+            .then(|| private.quarantine_path()),
         record,
     })
 }
