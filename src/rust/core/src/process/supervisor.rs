@@ -22,7 +22,7 @@ use super::cloexec::socket_pair;
 use super::confinement::Confinement;
 use super::errno::same;
 use super::mark::Mark;
-use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
+use super::protocol::{frame, frame_probe, frame_start, Event, Frames, Order, Start, DESCRIPTORS};
 use super::socket::{quietly, send_all};
 use crate::facts::{self, Facts, Kind};
 
@@ -158,7 +158,9 @@ impl Supervisor {
     /// The error of the system, also when the order is too long (`E2BIG`). Nothing runs then.
     pub fn start(program: &Program, order: &Start, descriptors: &Descriptors<'_>) -> Result<Self, Errno> {
         let mark = Mark::new();
-        let order = frame(&Order::Start(order.clone(), mark)).map_err(|_| Errno::E2BIG)?;
+        // Of the process that starts it: after a fork of R's that is the fork.
+        let host = std::process::id();
+        let order = frame_start(order, mark, host).map_err(|_| Errno::E2BIG)?;
         let sent = [descriptors.input, descriptors.output, descriptors.directory];
         Self::begin(program, &order, mark, &sent)
     }
@@ -168,7 +170,7 @@ impl Supervisor {
     /// # Errors
     /// As [`Self::start`].
     pub fn probe(program: &Program, confinement: &Confinement) -> Result<Self, Errno> {
-        let order = frame(&Order::Probe(confinement.clone())).map_err(|_| Errno::E2BIG)?;
+        let order = frame_probe(confinement).map_err(|_| Errno::E2BIG)?;
         Self::begin(program, &order, Mark::new(), &[])
     }
 
