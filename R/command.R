@@ -69,9 +69,10 @@ NULL
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
 #'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR`
 #'     that stays when it holds something; `"removed"`; `"left"` where it could not be moved;
-#'     `"replaced"` when it was there before and is another or was changed: by git or an editor
-#'     outside, or by the command once one of these had opened it; `"gone"`), `kept_as` (its name
-#'     in the quarantine)}
+#'     `"replaced"` when it was there before and is another object now: made by git or an editor
+#'     outside, or by the command once one of these had opened it; a file with several names, or
+#'     on a file system that does not tell when it was made, also when it was changed; `"gone"`),
+#'     `kept_as` (its name in the quarantine)}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
 #'     that were kept; those of them that are from its start; those that were no UTF-8}
 #'   \item{`duration`}{seconds from the start to the end of the first process}

@@ -402,7 +402,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            changed: (why != Why::Unreadable).then_some(found.changed),
+            since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target: None,
         });
@@ -452,7 +452,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            changed: (why != Why::Unreadable).then_some(found.changed),
+            since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target,
         };
