@@ -89,6 +89,7 @@ impl Fixture {
         probe(
             &Program::open(Path::new(SUPERVISOR)).expect("the supervisor"),
             &self.confinement,
+            &Cancel::default(),
         )
     }
 
@@ -1245,7 +1246,7 @@ fn all_of_it_dies_with_its_supervisor() {
         directory: directory.as_fd(),
     };
     let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
-    let mut supervisor = Supervisor::start(&program, &start, &descriptors).expect("a supervisor");
+    let mut supervisor = Supervisor::start(&program, &start, &descriptors, &Cancel::default()).expect("a supervisor");
     let until = |reached: &dyn Fn(usize) -> bool| {
         let begun = Instant::now();
         while !reached(marked(&mark).len()) {
