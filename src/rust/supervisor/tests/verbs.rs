@@ -4,6 +4,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod harness;
+
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -353,8 +355,20 @@ fn a_root_in_a_mount_in_a_root() {
     if !with_own_mounts("a_root_in_a_mount_in_a_root") {
         return;
     }
+    roots_in_mounts(false);
+    let alone = std::thread::spawn(|| {
+        harness::refuse_namespaces();
+        roots_in_mounts(true);
+    });
+    if let Err(panic) = alone.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// `alone`: by Landlock, which closes nothing in what it grants.
+fn roots_in_mounts(alone: bool) {
     for mounts in [false, true] {
-        for inner_writes in [false, true] {
+        for (inner_writes, patterns) in [(false, false), (true, false), (false, true), (true, true)] {
             let tree = Tree::new();
             mount(&tree.at("root/disk"), "size=1m");
             fs::create_dir_all(tree.at("root/disk/a/inner/deep")).expect("a directory");
@@ -362,6 +376,7 @@ fn a_root_in_a_mount_in_a_root() {
                 ("root/f", "root"),
                 ("root/disk/f", "disk"),
                 ("root/disk/a/inner/f", "inner"),
+                ("root/disk/a/inner/.env", "secret"),
             ] {
                 fs::write(tree.at(file), text).expect("a file");
             }
@@ -372,6 +387,9 @@ fn a_root_in_a_mount_in_a_root() {
             spec.process = Process::Confined;
             spec.network = Network::None;
             spec.limits.mounts = mounts;
+            if patterns {
+                spec.deny.push(".env".to_owned());
+            }
             let inner = bytes(tree.at("root/disk/a/inner"));
             if inner_writes { &mut spec.write } else { &mut spec.read }.push(inner);
             let capability = match Capability::new(spec) {
@@ -385,7 +403,13 @@ fn a_root_in_a_mount_in_a_root() {
                 }
                 Err(misuse) => panic!("{misuse}"),
             };
-            let place = format!("mounts {mounts}, inner writes {inner_writes}");
+            let place = format!("alone {alone}, mounts {mounts}, inner writes {inner_writes}, patterns {patterns}");
+            assert_eq!(capability.enforcement().expect("it").has("mount_namespace"), !alone);
+            // A directory that holds something else than what it grants gets no new names.
+            let as_a_whole = |file: &str| {
+                let whole = mounts && inner_writes && !patterns;
+                !alone || whole || file.contains("deep") || file.contains("more")
+            };
             // By absolute paths: a relative one goes by the mount on its way, of which a verb sees nothing.
             let root = tree.at("root");
             let both = |text: &str| [Some(text.to_owned()), Some(text.to_owned())];
@@ -402,6 +426,8 @@ fn a_root_in_a_mount_in_a_root() {
                 seen("more"),
                 "{place}"
             );
+            let secret = if patterns { [None, None] } else { both("secret") };
+            assert_eq!(read(&capability, &root.join("disk/a/inner/.env")), secret, "{place}");
             for (file, writes) in [
                 ("new", true),
                 ("disk/new", mounts),
@@ -410,6 +436,7 @@ fn a_root_in_a_mount_in_a_root() {
                 ("disk/a/inner/deep/new", inner_writes),
                 ("disk/a/inner/more/new", inner_writes && mounts),
             ] {
+                let writes = writes && as_a_whole(file);
                 let ran = run(&capability, ask(&format!("echo x > {file}"))).expect("a command");
                 assert_eq!(
                     ran.exit == Some(Exit::Exited(0)),
@@ -428,5 +455,84 @@ fn a_root_in_a_mount_in_a_root() {
                     .success());
             }
         }
+    }
+}
+
+/// Mounts are entered, and no pattern applies: kernel file systems are not seen all the same, and the rules
+/// of a root hold where its directory is mounted once more.
+#[test]
+fn what_mounts_must_not_show_without_patterns() {
+    if !with_own_mounts("what_mounts_must_not_show_without_patterns") {
+        return;
+    }
+    kernel_and_again(false);
+    let alone = std::thread::spawn(|| {
+        harness::refuse_namespaces();
+        kernel_and_again(true);
+    });
+    if let Err(panic) = alone.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn kernel_and_again(alone: bool) {
+    let tree = Tree::new();
+    let bind = |from: &Path, name: &str| {
+        let to = tree.at("root").join(name);
+        fs::create_dir_all(&to).expect("a directory");
+        let mut command = std::process::Command::new("mount");
+        assert!(command
+            .arg("--rbind")
+            .args([from, &to])
+            .status()
+            .expect("mount")
+            .success());
+    };
+    fs::create_dir_all(tree.at("outer/inner")).expect("a directory");
+    fs::write(tree.at("outer/inner/f"), "inner").expect("a file");
+    fs::write(tree.at("root/f"), "root").expect("a file");
+    bind(Path::new("/proc"), "kernel");
+    bind(&tree.at("outer"), "again");
+    let mut spec = tree.spec();
+    spec.process = Process::Confined;
+    spec.network = Network::None;
+    spec.limits.mounts = true;
+    spec.read.push(bytes(tree.at("outer/inner")));
+    let made = Capability::new(spec);
+    if let Err(Misuse {
+        kind: "not_enforceable",
+        message,
+        ..
+    }) = &made
+    {
+        println!("SKIPPED: {message}");
+    } else {
+        let capability = made.expect("a capability");
+        assert_eq!(capability.enforcement().expect("it").has("mount_namespace"), !alone);
+        let done = |text: &str| run(&capability, ask(text)).expect("a command").exit == Some(Exit::Exited(0));
+        assert!(done("cat f && echo x >> f"), "alone {alone}");
+        assert!(
+            done(&format!("cat {}", tree.at("outer/inner/f").display())),
+            "alone {alone}"
+        );
+        for refused in [
+            "cat kernel/cmdline",
+            "ls kernel/self",
+            "echo x > again/inner/new",
+            "echo x > again/inner/f",
+            "echo x > kernel/self/comm",
+        ] {
+            assert!(!done(refused), "alone {alone}: {refused}");
+        }
+        assert_eq!(fs::read_to_string(tree.at("outer/inner/f")).expect("a file"), "inner");
+    }
+    for name in ["kernel", "again"] {
+        let mut command = std::process::Command::new("umount");
+        assert!(command
+            .arg("-l")
+            .arg(tree.at("root").join(name))
+            .status()
+            .expect("umount")
+            .success());
     }
 }
