@@ -69,9 +69,10 @@ NULL
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
 #'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR`
 #'     that stays when it holds something; `"removed"`; `"left"` where it could not be moved;
-#'     `"replaced"` when it was there before and is another or was changed: by git or an editor
-#'     outside, or by the command once one of these had opened it; `"gone"`), `kept_as` (its name
-#'     in the quarantine)}
+#'     `"replaced"` when it was there before and is another object now: made by git or an editor
+#'     outside, or by the command once one of these had opened it; a file with several names, or
+#'     on a file system that does not tell when it was made, also when it was changed; `"gone"`),
+#'     `kept_as` (its name in the quarantine)}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
@@ -282,8 +283,8 @@ ended_words <- function(x) {
 # Signals whose numbers are the same on Linux and macOS.
 signal_words <- function(signal) {
   names <- c(
-    HUP = 1, INT = 2, QUIT = 3, ILL = 4, TRAP = 5, ABRT = 6, FPE = 8, KILL = 9, SEGV = 11, PIPE = 13,
-    ALRM = 14, TERM = 15, XCPU = 24, XFSZ = 25
+    HUP = 1, INT = 2, QUIT = 3, ILL = 4, TRAP = 5, ABRT = 6, FPE = 8, KILL = 9, SEGV = 11,
+    PIPE = 13, ALRM = 14, TERM = 15, XCPU = 24, XFSZ = 25
   )
   name <- names(names)[match(signal, names)]
   if (is.na(name)) {

@@ -61,6 +61,17 @@ impl Kind {
     }
 }
 
+/// What tells an object from another that has its number later. Seconds since 1970 and nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// When it was made: nobody can set it, and nothing that is done to the object changes it.
+    Made(i64, u32),
+    /// When its content, names or mode were changed last, which nobody can set either: where the file system
+    /// does not tell when it was made, and of a file with several names: who may not write to it by the one
+    /// may do so by another.
+    Changed(i64, u32),
+}
+
 /// The facts of one object.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
@@ -82,8 +93,8 @@ pub struct Facts {
     pub size: u64,
     /// Last change of the content, seconds since 1970.
     pub modified: f64,
-    /// Last change of content, names or mode, seconds since 1970: nobody can set it.
-    pub changed: f64,
+    /// Since when it is this object.
+    pub since: Since,
 }
 
 /// The facts of an open handle.
@@ -109,9 +120,11 @@ mod imp {
     use rustix::fs::{statx, AtFlags, Statx, StatxFlags};
     use rustix::io::Errno;
 
-    use super::{Facts, Identity, Kind};
+    use super::{Facts, Identity, Kind, Since};
 
-    const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::MNT_ID);
+    const WANTED: StatxFlags = StatxFlags::BASIC_STATS
+        .union(StatxFlags::MNT_ID)
+        .union(StatxFlags::BTIME);
 
     pub fn of_handle(handle: BorrowedFd<'_>) -> Result<Facts, Errno> {
         let found = statx(handle, c"", AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT, WANTED)?;
@@ -142,6 +155,16 @@ mod imp {
             .ok()
     }
 
+    fn since(found: &Statx) -> Since {
+        let told = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+        let several = found.stx_nlink > 1 && Kind::from_mode(u32::from(found.stx_mode)) != Kind::Directory;
+        if told && !several {
+            Since::Made(found.stx_btime.tv_sec, found.stx_btime.tv_nsec)
+        } else {
+            Since::Changed(found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec)
+        }
+    }
+
     fn facts(found: &Statx, mount: u64) -> Facts {
         #[allow(clippy::cast_precision_loss)]
         let seconds = |at: &rustix::fs::StatxTimestamp| at.tv_sec as f64 + f64::from(at.tv_nsec) / 1_000_000_000.0;
@@ -158,7 +181,7 @@ mod imp {
             gid: found.stx_gid,
             size: found.stx_size,
             modified: seconds(&found.stx_mtime),
-            changed: seconds(&found.stx_ctime),
+            since: since(found),
         }
     }
 }
@@ -170,7 +193,7 @@ mod imp {
     use rustix::fs::{fstat, statat, AtFlags, Stat};
     use rustix::io::Errno;
 
-    use super::{Facts, Identity, Kind};
+    use super::{Facts, Identity, Kind, Since};
 
     pub fn of_handle(handle: BorrowedFd<'_>) -> Result<Facts, Errno> {
         fstat(handle).map(|found| facts(&found))
@@ -182,6 +205,7 @@ mod imp {
 
     // Field types differ between systems; a bound keeps each conversion in one place.
     #[allow(
+        clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::cast_sign_loss,
         clippy::cast_lossless,
@@ -201,7 +225,7 @@ mod imp {
             gid: found.st_gid,
             size: found.st_size as u64,
             modified: found.st_mtime as f64 + found.st_mtime_nsec as f64 / 1_000_000_000.0,
-            changed: found.st_ctime as f64 + found.st_ctime_nsec as f64 / 1_000_000_000.0,
+            since: Since::Changed(found.st_ctime as i64, found.st_ctime_nsec as u32),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{json, Value};
 
+use crate::effect::Cancel;
 use crate::process::confinement::Confinement;
 use crate::process::probe::probe;
 use crate::process::supervisor::Program;
@@ -41,7 +42,7 @@ fn confined(supervisor: &Path) -> Value {
         Ok(program) => program,
         Err(error) => return refused(format!("the supervisor cannot be used: {error}")),
     };
-    match probe(&program, &Confinement::default()) {
+    match probe(&program, &Confinement::default(), &Cancel::default()) {
         Ok(found) => json!({"kernel": found.mechanisms, "gaps": found.gaps}),
         Err(error) => refused(error.reason),
     }

@@ -707,6 +707,71 @@ fn what_a_command_replaces_or_removes_is_told() {
     assert!(tree.at("root/.env").exists());
 }
 
+/// A file with the number that another one had, which a file system with few of them gives away at once;
+/// nothing where it does not.
+fn with_number(tree: &Tree, inode: u64) -> Option<PathBuf> {
+    (0..500).map(|count| tree.at(&format!("made-{count}"))).find(|file| {
+        fs::write(file, "IN").unwrap();
+        fs::metadata(file).unwrap().ino() == inode
+    })
+}
+
+fn tells_when_made(path: &Path) -> bool {
+    fs::metadata(path).unwrap().created().is_ok()
+}
+
+#[test]
+fn what_the_user_edits_in_place_is_what_it_was() {
+    let tree = Tree::new();
+    tree.make(&["root/.env", "root/.Rprofile", "root/.git/hooks/x"]);
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    fs::write(tree.at("root/.env"), "another content").unwrap();
+    fs::set_permissions(tree.at("root/.Rprofile"), fs::Permissions::from_mode(0o600)).unwrap();
+    tree.make(&["root/.git/hooks/y"]);
+    let swept = sweep(&tree, &capability, &before);
+    if tells_when_made(&tree.at("root/.env")) {
+        assert_eq!(created(&swept), texts(&[]));
+        assert!(swept.is_clean());
+    } else {
+        assert_eq!(created(&swept).len(), 3);
+        assert!(swept.created.iter().all(|made| made.fate == Fate::Replaced));
+    }
+}
+
+/// By its other name it may be open to the command.
+#[test]
+fn a_file_of_two_names_that_was_written_to_is_told() {
+    let tree = Tree::new();
+    tree.make(&["root/.Rprofile"]);
+    fs::hard_link(tree.at("root/.Rprofile"), tree.at("root/other")).unwrap();
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    assert!(sweep(&tree, &capability, &before).is_clean());
+    fs::write(tree.at("root/other"), "another content").unwrap();
+    let swept = sweep(&tree, &capability, &before);
+    assert_eq!(created(&swept), ["protect .Rprofile"]);
+    assert_eq!(swept.created[0].fate, Fate::Replaced);
+}
+
+#[test]
+fn a_number_that_was_given_again_is_another_object() {
+    let tree = Tree::new();
+    tree.make(&["root/.env"]);
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    let inode = fs::metadata(tree.at("root/.env")).unwrap().ino();
+    fs::remove_file(tree.at("root/.env")).unwrap();
+    let Some(again) = with_number(&tree, inode) else {
+        println!("skipped: numbers are not given again here");
+        return;
+    };
+    fs::rename(again, tree.at("root/.env")).unwrap();
+    let swept = sweep(&tree, &capability, &before);
+    assert_eq!(created(&swept), ["deny .env"]);
+    assert_eq!(swept.created[0].fate, Fate::Replaced);
+}
+
 #[test]
 fn nothing_is_taken_out_of_what_is_only_readable() {
     let tree = Tree::new();

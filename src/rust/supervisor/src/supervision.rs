@@ -35,15 +35,18 @@ pub fn run(mut peer: Peer) {
     waiting::prepare();
     let _ = nix::unistd::setsid();
     let gets_orphans = tree::become_root();
-    let host = tree::hold_parent();
-    let (order, mark) = match first_order(&mut peer) {
-        Some(Order::Start(start, mark)) => (start, mark),
+    let (order, mark, host) = match first_order(&mut peer) {
+        Some(Order::Start(start, mark, host)) => (start, mark, host),
         Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
         // Nothing was started, and nothing will be.
         Some(Order::Cancel) | None => return,
     };
     let Some(descriptors) = Descriptors::of(peer.take_descriptors()) else {
         return peer.tell(&Event::Failed(Stage::Order, Errno::BADF.raw_os_error()));
+    };
+    // A fork of R's may hold the socket open and hear it; R would not.
+    let Ok(host) = tree::hold_host(host) else {
+        return peer.tell(&Event::Failed(Stage::Order, Errno::SRCH.raw_os_error()));
     };
     let started = Instant::now();
     // What comes of this process carries it too, and should this one be stopped, it is found with them.

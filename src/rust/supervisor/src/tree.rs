@@ -39,18 +39,27 @@ pub fn become_root() -> bool {
     false
 }
 
-/// Holds the process that started this one; none where the system cannot, or it is gone already.
-pub fn hold_parent() -> Option<OwnedFd> {
+/// The process that started this one is gone.
+pub struct Gone;
+
+/// Holds the process that started this one, by the number that it gave; none where the system cannot.
+///
+/// # Errors
+/// [`Gone`], when it is not our parent: it died before it could be held, however early.
+pub fn hold_host(number: u32) -> Result<Option<OwnedFd>, Gone> {
     #[cfg(target_os = "linux")]
-    {
-        let parent = nix::unistd::getppid();
-        let number = rustix::process::Pid::from_raw(parent.as_raw())?;
-        let held = rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty()).ok()?;
-        // The number may have been another's by then.
-        (nix::unistd::getppid() == parent).then_some(held)
-    }
+    let held = i32::try_from(number)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .and_then(|host| rustix::process::pidfd_open(host, rustix::process::PidfdFlags::empty()).ok());
     #[cfg(not(target_os = "linux"))]
-    None
+    let held = None;
+    // Asked afterwards: a parent that is there now had its number all the time, so that what is held is it.
+    if nix::unistd::getppid().as_raw().unsigned_abs() == number {
+        Ok(held)
+    } else {
+        Err(Gone)
+    }
 }
 
 /// Whether a process that is held has ended.

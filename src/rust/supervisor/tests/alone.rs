@@ -109,24 +109,34 @@ impl Trap {
     fn new(name: &str) -> Self {
         let file = std::env::temp_dir().join(format!("rhocap-alone-{}-{name}", std::process::id()));
         let _ = std::fs::remove_file(&file);
-        let start = Start {
-            arguments: vec![b"/bin/touch".to_vec(), file.as_os_str().as_encoded_bytes().to_vec()],
-            environment: Vec::new(),
-            timeout: Some(PATIENCE),
-            grace: Duration::ZERO,
-            confinement: None,
-            required: Vec::new(),
-        };
-        Self {
+        let mut trap = Self {
             file,
-            order: frame(&Order::Start(start, Mark::new())).expect("a frame"),
+            order: Vec::new(),
             directory: std::fs::File::open("/").expect("a directory"),
             null: std::fs::File::options()
                 .read(true)
                 .write(true)
                 .open("/dev/null")
                 .expect("the null device"),
+        };
+        trap.order = trap.order_of(std::process::id());
+        trap
+    }
+
+    fn start(&self) -> Start {
+        let file = self.file.as_os_str().as_encoded_bytes().to_vec();
+        Start {
+            arguments: vec![b"/bin/touch".to_vec(), file],
+            environment: Vec::new(),
+            timeout: Some(PATIENCE),
+            grace: Duration::ZERO,
+            confinement: None,
+            required: Vec::new(),
         }
+    }
+
+    fn order_of(&self, host: u32) -> Vec<u8> {
+        frame(&Order::Start(self.start(), Mark::new(), host)).expect("a frame")
     }
 
     fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
@@ -257,6 +267,57 @@ fn what_is_no_socket_is_refused() {
     assert!(version.stdout.starts_with(b"rhocap-supervisor "));
 }
 
+/// A supervisor made by a shell, which is not in the way of its socket.
+fn made_by_shell(then: &str) -> Alone {
+    let script = format!("exec 3<&0; \"$0\" <&3 3<&- & exec 3<&- </dev/null; {then}");
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_rhocap-supervisor")]);
+    Alone::start_as(&mut shell)
+}
+
+/// A fork of R's holds the socket, and R is gone before the supervisor could look.
+#[test]
+fn an_order_of_a_host_that_is_gone_starts_nothing() {
+    let trap = Trap::new("gone");
+    let mut alone = made_by_shell("exit");
+    alone.child.wait().expect("the shell");
+    alone.send(&trap.order_of(alone.child.id()), &trap.descriptors());
+    assert_eq!(alone.finish().0, [Event::Failed(Stage::Order, libc::ESRCH)]);
+    assert!(!trap.sprang());
+
+    // A process that lives, but is no parent; and numbers of none.
+    for host in [1, 0, u32::MAX] {
+        let mut alone = Alone::start();
+        alone.send(&trap.order_of(host), &trap.descriptors());
+        let (events, status) = alone.finish();
+        assert_eq!(events, [Event::Failed(Stage::Order, libc::ESRCH)], "{host}");
+        assert_eq!(status, Some(0), "{host}");
+        assert!(!trap.sprang(), "{host}");
+    }
+}
+
+/// The same, while its command runs.
+#[test]
+fn a_running_command_ends_with_its_host() {
+    let trap = Trap::new("host");
+    let mut alone = made_by_shell("exec sleep 3");
+    let order = Start {
+        arguments: ["/bin/sh", "-c", "setsid -f sleep 30; sleep 30"]
+            .map(|text| text.as_bytes().to_vec())
+            .to_vec(),
+        environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+        ..trap.start()
+    };
+    let order = frame(&Order::Start(order, Mark::new(), alone.child.id())).expect("a frame");
+    alone.send(&order, &trap.descriptors());
+    let (events, _) = alone.finish();
+    assert!(matches!(events[0], Event::Started(_)), "{events:?}");
+    let Some(Event::Ended(end)) = events.last() else {
+        panic!("{events:?}")
+    };
+    assert_eq!((end.cause, end.survivors.len()), (Cause::Orphaned, 0), "{end:?}");
+}
+
 /// A peer that hangs up, or talks nonsense, while a command runs: its tree is ended.
 #[test]
 fn a_running_command_ends_with_its_peer() {
@@ -271,7 +332,7 @@ fn a_running_command_ends_with_its_peer() {
         confinement: None,
         required: Vec::new(),
     };
-    let order = frame(&Order::Start(start, Mark::new())).expect("a frame");
+    let order = frame(&Order::Start(start, Mark::new(), std::process::id())).expect("a frame");
     for nonsense in [&b""[..], &[0xff; 64], &[2, 0, 0, 0, 2]] {
         let mut alone = Alone::start();
         alone.send(&order, &trap.descriptors());
@@ -329,7 +390,7 @@ fn trees_are_ended_where_the_kernel_does_not_tell_children() {
             confinement: None,
             required: Vec::new(),
         };
-        let order = frame(&Order::Start(start, Mark::new())).expect("a frame");
+        let order = frame(&Order::Start(start, Mark::new(), std::process::id())).expect("a frame");
         let mut alone = Alone::start_as(&mut hidden(&[env!("CARGO_BIN_EXE_rhocap-supervisor")]));
         alone.send(&order, &trap.descriptors());
         let (events, _) = alone.finish();

@@ -3,6 +3,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod harness;
+
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -242,40 +244,10 @@ fn with_mounts() {
 #[test]
 fn with_landlock_alone() {
     let done = std::thread::spawn(|| {
-        refuse_namespaces();
+        harness::refuse_namespaces();
         check(false);
     });
     if let Err(panic) = done.join() {
         std::panic::resume_unwind(panic);
     }
-}
-
-/// Refuses namespaces on this thread and in what it starts.
-fn refuse_namespaces() {
-    use seccompiler::{
-        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    };
-    let flag = |flag: i32| {
-        let flag = u64::from(flag.unsigned_abs());
-        let condition =
-            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag).expect("one");
-        SeccompRule::new(vec![condition]).expect("a rule")
-    };
-    let rules = [
-        (
-            libc::SYS_clone,
-            vec![flag(libc::CLONE_NEWUSER), flag(libc::CLONE_NEWNS)],
-        ),
-        (libc::SYS_unshare, Vec::new()),
-    ];
-    let filter: BpfProgram = SeccompFilter::new(
-        rules.into(),
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::EPERM.unsigned_abs()),
-        std::env::consts::ARCH.try_into().expect("a processor"),
-    )
-    .expect("a filter")
-    .try_into()
-    .expect("a program");
-    seccompiler::apply_filter(&filter).expect("a filter");
 }

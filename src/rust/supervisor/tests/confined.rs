@@ -89,6 +89,7 @@ impl Fixture {
         probe(
             &Program::open(Path::new(SUPERVISOR)).expect("the supervisor"),
             &self.confinement,
+            &Cancel::default(),
         )
     }
 
@@ -1245,7 +1246,7 @@ fn all_of_it_dies_with_its_supervisor() {
         directory: directory.as_fd(),
     };
     let program = Program::open(Path::new(SUPERVISOR)).expect("the supervisor");
-    let mut supervisor = Supervisor::start(&program, &start, &descriptors).expect("a supervisor");
+    let mut supervisor = Supervisor::start(&program, &start, &descriptors, &Cancel::default()).expect("a supervisor");
     let until = |reached: &dyn Fn(usize) -> bool| {
         let begun = Instant::now();
         while !reached(marked(&mark).len()) {
@@ -1338,7 +1339,7 @@ fn without_namespaces_landlock_enforces_and_the_gaps_are_said() {
         };
         println!("MEASURED without namespaces: {enforcement:?}");
         assert!(enforcement.mechanisms[0].starts_with("landlock:"), "{enforcement:?}");
-        assert_eq!(enforcement.gaps, ["metadata", "process_list", "scheduling", "no_proc"]);
+        assert_eq!(enforcement.gaps, ["metadata", "process_list", "no_proc"]);
         fixture.required = enforcement.mechanisms.clone();
         let own = std::process::id();
         for command in [
@@ -1410,6 +1411,82 @@ fn without_namespaces_landlock_enforces_and_the_gaps_are_said() {
             assert_eq!(ending, Ending::NotStarted(Stage::Namespace, libc::EPERM));
         });
     }
+}
+
+/// A process's own priority, processors and limits are its own matter; those of the user's other processes
+/// are not.
+#[test]
+fn without_namespaces_a_command_schedules_only_itself() {
+    without_namespaces(|| {
+        let fixture = Fixture::new();
+        if let Err(refused) = fixture.probe() {
+            assert_eq!(refused.stage, Some(Stage::Landlock), "{refused:?}");
+            return println!("SKIPPED Landlock alone: {refused}");
+        }
+        let own = std::process::id();
+        for command in [
+            format!("renice -n 5 -p {own}"),
+            format!("taskset -p 1 {own}"),
+            format!("chrt -o -p 0 {own}"),
+            format!("ionice -c 3 -p {own}"),
+            format!("prlimit --pid {own} --nofile=1000:1000"),
+            "renice -n 5 -u $UID".to_owned(),
+        ] {
+            fixture.run(&command).refused();
+        }
+        fixture.run("nice -n 5 nice").says("5\n");
+        fixture
+            .run("mask=$(taskset -p $$) && taskset ${mask##* } true")
+            .says("");
+        fixture.run("chrt -b 0 true").says("");
+        fixture.run("ionice -c 3 true").says("");
+        fixture
+            .run("ulimit -n 99; prlimit --nofile=88 bash -c 'ulimit -n'")
+            .says("88\n");
+        if !python("scheduling calls") {
+            return;
+        }
+        // Calls with the number of another process of the user's, of a group and of the user; none of them
+        // changes anything, should it not be refused.
+        let calls = [
+            ("setaffinity", libc::SYS_sched_setaffinity, "OWN, 8, m"),
+            ("setparam", libc::SYS_sched_setparam, "OWN, z"),
+            ("setscheduler", libc::SYS_sched_setscheduler, "OWN, 0, z"),
+            ("setattr", libc::SYS_sched_setattr, "OWN, a, 0"),
+            ("setpriority", libc::SYS_setpriority, "0, OWN, 0"),
+            ("setpriority of a group", libc::SYS_setpriority, "1, 0, 0"),
+            ("setpriority of a user", libc::SYS_setpriority, "2, 0, 0"),
+            ("ioprio_set", libc::SYS_ioprio_set, "1, OWN, 0"),
+            ("ioprio_set of a group", libc::SYS_ioprio_set, "2, 0, 0"),
+            ("ioprio_set of a user", libc::SYS_ioprio_set, "3, 0, 0"),
+            ("prlimit", libc::SYS_prlimit64, "OWN, 7, 0, 0"),
+        ];
+        let own_calls = [
+            ("own affinity", libc::SYS_sched_setaffinity, "0, 8, m"),
+            ("own param", libc::SYS_sched_setparam, "0, z"),
+            ("own scheduler", libc::SYS_sched_setscheduler, "0, 0, z"),
+            ("own attr", libc::SYS_sched_setattr, "0, a, 0"),
+            ("own priority", libc::SYS_setpriority, "0, 0, 0"),
+            ("own ioprio", libc::SYS_ioprio_set, "1, 0, 0"),
+            ("own limit", libc::SYS_prlimit64, "0, 7, 0, 0"),
+        ];
+        let mut script = "import ctypes, struct\nc = ctypes.CDLL(None, use_errno=True)\n\
+                          def t(name, *a):\n  ctypes.set_errno(0); r = c.syscall(*[ctypes.c_long(x) if isinstance(x, int) else x for x in a])\n  \
+                          print(name, r, ctypes.get_errno())\n\
+                          m = b'\\xff' * 8\nz = b'\\0' * 8\na = struct.pack('=IIQiIQQQ', 48, 0, 0, 0, 0, 0, 0, 0)\n"
+            .to_owned();
+        let mut expected = String::new();
+        for (name, number, arguments) in calls {
+            let arguments = arguments.replace("OWN", &own.to_string());
+            writeln!(script, "t('{name}', {number}, {arguments})").expect("a line");
+            writeln!(expected, "{name} -1 {}", libc::EPERM).expect("a line");
+        }
+        for (name, number, arguments) in own_calls {
+            writeln!(script, "t('{name}', {number}, {arguments})").expect("a line");
+            writeln!(expected, "{name} 0 0").expect("a line");
+        }
+        fixture.python(&script).says(&expected);
+    });
 }
 
 #[test]

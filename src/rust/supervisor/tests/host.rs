@@ -14,6 +14,7 @@ use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::Ending;
+use rhocap_core::process::mark::Mark;
 use rhocap_core::process::protocol::{Cause, Event, Exit, Method, Start};
 use rhocap_core::process::supervisor::{Descriptors, Program, Said, Supervisor};
 
@@ -226,6 +227,69 @@ fn what_a_lost_supervisor_left_is_found_without_a_control_group() {
     );
 }
 
+#[test]
+#[ignore = "a role"]
+fn without_a_mark() {
+    if !plays("without_a_mark") {
+        return;
+    }
+    assert_eq!(Mark::new().number(), 0, "there is room for a mark");
+    let left = "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; ";
+    // What a supervisor ends needs none.
+    Ask::new(&format!("{left} exit 3"))
+        .run()
+        .is(Cause::Natural, Exit::Exited(3));
+    assert_eq!(Ask::late(&format!("{left} (SLEEP)")).run().end().cause, Cause::TimedOut);
+    let grouped = Ask::new("true").run().end().method == Method::Group;
+    assert!(!grouped || std::env::var_os(HIDDEN).is_none(), "it is not hidden");
+    for end in ["kill -9 $PPID", "kill -STOP $PPID"] {
+        // The first process dies with the supervisor, and there is no other.
+        let alone = format!("{end}; while :; do :; done");
+        // By the group the others are found.
+        let command = if grouped { format!("{left}{alone}") } else { alone };
+        match Ask::new(&command).run().ran.ending {
+            Ending::SupervisorLost(lost) => {
+                assert_eq!(lost.swept.searched, grouped, "{command}: {lost:?}");
+                assert!(lost.swept.survivors.is_empty(), "{command}: {lost:?}");
+                assert!(grouped || lost.swept.killed == 0, "{command}: {lost:?}");
+            }
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+}
+
+/// Where the limit that carries it is lower already, no process can have a mark. Then it is not claimed that
+/// what a lost supervisor left was looked for.
+#[test]
+fn a_host_that_has_no_room_for_a_mark() {
+    let lower = "ulimit -x 5 || exit 77; exec \"$0\" \"$@\"";
+    let hide = format!("umount -l $(awk '/ - cgroup2 / {{print $5}}' /proc/self/mountinfo) 2>/dev/null; {lower}");
+    let plain = ["bash", "-c", lower];
+    let hidden = ["unshare", "-m", "bash", "-c", &hide];
+    for by in [&plain[..], &hidden[..]] {
+        let possible = Command::new(by[0])
+            .args(&by[1..])
+            .arg("true")
+            .stderr(Stdio::null())
+            .status();
+        if !possible.is_ok_and(|status| status.success()) {
+            println!("skipped: {by:?}");
+            continue;
+        }
+        let mut role = role("without_a_mark", by);
+        if by == hidden {
+            role.env(HIDDEN, "1");
+        }
+        let ended = role.output().expect("a host");
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(
+            ended.status.success(),
+            "{by:?} {said}{}",
+            String::from_utf8_lossy(&ended.stderr)
+        );
+    }
+}
+
 /// A signal at the end of the thread that started it would end it.
 #[test]
 fn a_command_does_not_depend_on_the_thread_that_started_it() {
@@ -252,7 +316,7 @@ fn a_command_does_not_depend_on_the_thread_that_started_it() {
             output: null.as_fd(),
             directory: directory.as_fd(),
         };
-        Supervisor::start(&program, &order, &descriptors).expect("a supervisor")
+        Supervisor::start(&program, &order, &descriptors, &Cancel::default()).expect("a supervisor")
     };
     let mut supervisor = std::thread::spawn(start).join().expect("the thread");
     let mut end = None;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::carve_out::{self, CarveOuts, Effect, Leaf};
 use crate::confine;
+use crate::effect::Cancel;
 use crate::environment::Environment;
 use crate::escape::display;
 use crate::limits::Limits;
@@ -97,6 +98,32 @@ struct Parts {
     commands: (CommandSpec, Option<Arc<Program>>),
 }
 
+/// A capability of which it is not known yet whether the host enforces it.
+#[derive(Debug)]
+pub struct Unproven(Capability);
+
+impl Unproven {
+    /// Whether that is found out by trying, which takes its time where a directory is large or does not answer.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.0.process == Process::Confined
+    }
+
+    /// Finds it out, as long as it is wanted. What fails leaves nothing.
+    ///
+    /// # Errors
+    /// `cwd`, `not_enforceable`, `cancelled`.
+    pub fn prove(mut self, cancel: &Cancel) -> Result<Arc<Capability>, Misuse> {
+        if self.0.process == Process::Confined {
+            let enforcement = confine::probe(&self.0, cancel)?;
+            if let Some(commands) = &mut self.0.commands {
+                commands.enforcement = Some(enforcement);
+            }
+        }
+        Ok(Arc::new(self.0))
+    }
+}
+
 impl Capability {
     /// Makes a capability: opens the roots, compiles the carve-outs, takes inherited values.
     ///
@@ -104,6 +131,14 @@ impl Capability {
     /// `root`, `cwd`, `reserved`, `pattern`, `environment`, `limit`, or `not_enforceable` for a
     /// policy that this version or this host cannot enforce.
     pub fn new(spec: CapabilitySpec) -> Result<Arc<Self>, Misuse> {
+        Self::unproven(spec)?.prove(&Cancel::default())
+    }
+
+    /// The same, but for whether the host enforces it.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] that do not depend on that.
+    pub fn unproven(spec: CapabilitySpec) -> Result<Unproven, Misuse> {
         spec.limits.check()?;
         enforceable(spec.process, spec.network, &spec.placement, &spec.limits)?;
         let environment = Environment::new(&spec.environment)?;
@@ -139,7 +174,7 @@ impl Capability {
         })
     }
 
-    fn assemble(parts: Parts) -> Result<Arc<Self>, Misuse> {
+    fn assemble(parts: Parts) -> Result<Unproven, Misuse> {
         let Parts {
             mut candidates,
             cwd,
@@ -288,13 +323,7 @@ impl Capability {
             commands,
         };
         capability.digest = capability.compute_digest();
-        if process == Process::Confined {
-            let enforcement = confine::probe(&capability)?;
-            if let Some(commands) = &mut capability.commands {
-                commands.enforcement = Some(enforcement);
-            }
-        }
-        Ok(Arc::new(capability))
+        Ok(Unproven(capability))
     }
 
     /// A random, public name of this value.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{enforceable, most_specific, with_slash, Candidate, Capability, NarrowSpec, Parts};
+use super::{enforceable, most_specific, with_slash, Candidate, Capability, NarrowSpec, Parts, Unproven};
+use crate::effect::Cancel;
 use crate::escape::display;
 use crate::limits::Limits;
 use crate::misuse::Misuse;
@@ -38,6 +39,14 @@ impl Capability {
     /// # Errors
     /// `wider` for anything that this capability does not allow, and the errors of [`Self::new`].
     pub fn narrow(&self, spec: NarrowSpec) -> Result<Arc<Self>, Misuse> {
+        self.narrow_unproven(spec)?.prove(&Cancel::default())
+    }
+
+    /// The same, but for whether the host enforces it.
+    ///
+    /// # Errors
+    /// Those of [`Self::narrow`] that do not depend on that.
+    pub fn narrow_unproven(&self, spec: NarrowSpec) -> Result<Unproven, Misuse> {
         let wider = |what: &str, shown: &str| {
             Misuse::new(
                 "wider",

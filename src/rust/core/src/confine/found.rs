@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use crate::carve_out::Effect;
-use crate::facts::{Identity, Kind};
+use crate::facts::{Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
 
 /// Bounds on one walk.
@@ -122,9 +122,9 @@ pub struct Hit {
     pub kind: Kind,
     /// Which object.
     pub identity: Identity,
-    /// When it was changed last: the number of one that is gone may be another's. None for a directory whose
-    /// mode we change ourselves to look into it.
-    pub changed: Option<f64>,
+    /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
+    /// ourselves to look into it.
+    pub since: Option<Since>,
     /// Whether commands may write where it lies.
     pub writable: bool,
     /// Of a link, what it leads to.
@@ -132,10 +132,11 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// Whether it is the same object, unchanged.
+    /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
+    /// it is the user's doing.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
-        (self.identity, self.changed) == (other.identity, other.changed)
+        (self.identity, self.since) == (other.identity, other.since)
     }
 }
 

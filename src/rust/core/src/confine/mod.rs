@@ -46,8 +46,16 @@ pub struct Plan {
 ///
 /// # Errors
 /// `cwd` for a working directory that commands would not see, `not_enforceable` where the host does not
-/// give enough.
-pub fn probe(capability: &Capability) -> Result<Enforcement, Misuse> {
+/// give enough, `cancelled`.
+pub fn probe(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Misuse> {
+    let found = probe_for(capability, cancel);
+    if cancel.check().is_err() {
+        return Err(Misuse::new("cancelled", "The capability was not waited for."));
+    }
+    found
+}
+
+fn probe_for(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Misuse> {
     let refuse = |why: &str| {
         let what = "process = rho_process_confined()";
         Misuse::new("not_enforceable", format!("{what} cannot be enforced: {why}.")).with("policy", what)
@@ -68,19 +76,19 @@ pub fn probe(capability: &Capability) -> Result<Enforcement, Misuse> {
         links: links::links(capability, &sites),
         ..confinement(capability)
     };
-    let whole = match probe::probe(program, &confinement) {
+    let whole = match probe::probe(program, &confinement, cancel) {
         Ok(found) if found.has(mechanism::MOUNT_NAMESPACE) => return Ok(found),
         other => other,
     };
     // Without mounts, what the roots hold now must be granted one by one, without what is carved out. That
     // may do where the places as a whole did not: one may be readable inside of one that is writable.
-    let plan = plan(capability, Scope::BEFORE, &Cancel::default()).map_err(refused)?;
-    let grants = grants::grants(capability, &plan, &Cancel::default()).map_err(refused)?;
+    let plan = plan(capability, Scope::BEFORE, cancel).map_err(refused)?;
+    let grants = grants::grants(capability, &plan, cancel).map_err(refused)?;
     let confinement = Confinement {
         places: grants.places(),
         ..self::confinement(capability)
     };
-    probe::probe(program, &confinement).map_err(|error| refuse(&whole.err().unwrap_or(error).reason))
+    probe::probe(program, &confinement, cancel).map_err(|error| refuse(&whole.err().unwrap_or(error).reason))
 }
 
 /// What a capability says itself, without any place.

@@ -1,20 +1,38 @@
-//! Files on which another file is mounted. Directories of other mounts are met by the scan; of a file
-//! only its facts would tell, and asking for those of every file takes longer than the whole scan.
+//! Other mounts that the scan does not meet: files on which another file is mounted (only the facts of a file
+//! would tell, and asking for those of every file takes longer than the whole scan), and directories in
+//! roots that are not walked, because no pattern applies to them.
 
 use rustix::fs::{openat, Mode};
 
 use crate::capability::Capability;
 use crate::facts::{self, Kind};
+use crate::limits::Limits;
 use crate::mount_table::mount_points;
 use crate::open::ENTRY;
 use crate::outcome::{Code, Refusal};
 use crate::path;
 use crate::process::confinement::Cover;
+use crate::root::Root;
 
 use super::places::{absolute, locate, Site};
 
-/// Covers of the mounted files that a command may not see: of kernel file systems always, of others
-/// where the limits say that mounts are not entered.
+/// Whether the scan meets the directories that are mounted in a root: what other mounts hold that are entered
+/// must be looked at, because a root may be mounted there once more.
+pub(super) fn walks(root: &Root, limits: &Limits) -> bool {
+    root.has_rules() || limits.mounts
+}
+
+/// Whether anything is mounted below a root.
+pub(super) fn any_below(site: &Site) -> bool {
+    // What cannot be told is looked for.
+    mount_points().map_or(true, |points| {
+        let mut points = points.iter().filter_map(|point| path::names(point));
+        points.any(|names| names.len() > site.names.len() && names.starts_with(&site.names))
+    })
+}
+
+/// Covers of what is mounted and a command may not see: of kernel file systems always, of others where the
+/// limits say that mounts are not entered.
 pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cover>, Refusal> {
     let points = mount_points()
         .map_err(|_| Refusal::new(Code::SystemError).say("Without /proc it cannot be told what is mounted."))?;
@@ -29,14 +47,15 @@ pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cove
             continue;
         };
         let found = facts::of_handle(&handle)?;
-        if found.kind == Kind::Directory || found.mount == root.facts.mount {
+        let directory = found.kind == Kind::Directory;
+        if found.mount == root.facts.mount || (directory && walks(root, capability.limits())) {
             continue;
         }
         if !capability.limits().mounts || facts::is_special_filesystem(&handle)? {
             covers.push(Cover {
                 path: absolute(&sites[index], &below),
                 read: false,
-                directory: false,
+                directory,
             });
         }
     }

@@ -36,9 +36,9 @@ pub enum Fate {
     Removed,
     /// It is still there: the system gave this error number.
     Left(i32),
-    /// It was there before and is another object now, or was changed. A command cannot do that to what is
-    /// closed to it; the user can, with git or an editor, and what is the user's is not taken away. From
-    /// then on it was open to the command as well, so that who made what is there is not known.
+    /// It was there before and is another object now (see [`crate::facts::Since`]). A command cannot do that
+    /// to what is closed to it; the user can, with git or an editor, and what is the user's is not taken away.
+    /// From then on it was open to the command as well, so that who made what is there is not known.
     Replaced,
 }
 

@@ -26,9 +26,10 @@ use crate::path;
 use crate::root::Root;
 
 use super::found::{Found, Hit, Scope, Spot, Stop, Target, Why};
+use super::mountinfo::{any_below, walks};
 use super::places::{locate, path_of, Site};
 
-/// Walks all roots to which patterns apply. With `before`, only names that are not as they were there
+/// Walks all roots to which patterns apply, or in which other mounts are entered. With `before`, only names that are not as they were there
 /// matter: such a directory is not entered, because all of it goes, and directories that are closed to
 /// their owner are opened.
 ///
@@ -54,7 +55,9 @@ pub fn scan(
         found: Found::default(),
     };
     for (index, root) in capability.roots().iter().enumerate() {
-        if !root.has_rules() {
+        // Without patterns there is nothing to look for but what is mounted.
+        let mounted = || before.is_none() && walks(root, capability.limits()) && any_below(&sites[index]);
+        if !root.has_rules() && !mounted() {
             continue;
         }
         walk.stack.push(Pending {
@@ -404,7 +407,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            changed: (why != Why::Unreadable).then_some(found.changed),
+            since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target: None,
         });
@@ -454,7 +457,7 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            changed: (why != Why::Unreadable).then_some(found.changed),
+            since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target,
         };

@@ -1,6 +1,7 @@
 //! Effects: what happens through a handle that was admitted. No function here looks a path up.
 
 pub mod attributes;
+mod cancel;
 mod directories;
 pub mod edit;
 pub mod install;
@@ -11,12 +12,10 @@ pub mod remove;
 pub(crate) mod temporary;
 pub mod write;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
-
 use crate::limits::Limits;
-use crate::outcome::{Code, Refusal};
 use crate::receipt::record::CommandRecord;
+
+pub use self::cancel::{Bell, Cancel};
 
 /// How far an effect came, for the receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -71,23 +70,4 @@ pub struct Context<'a> {
     pub cancel: &'a Cancel,
     /// What the receipt will say.
     pub report: Report,
-}
-
-/// A request to stop, shared with the caller.
-#[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Asks the work to stop at its next safe point.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// `Cancelled`, once it was asked for.
-    pub fn check(&self) -> Result<(), Refusal> {
-        if self.0.load(Ordering::Relaxed) {
-            return Err(Code::Cancelled.into());
-        }
-        Ok(())
-    }
 }

@@ -34,13 +34,10 @@ pub mod gap {
     /// Files outside can be looked at by `stat`, and those that the user owns changed by `chmod`,
     /// `chown`, `utime` and `setxattr`.
     pub const METADATA: &str = "metadata";
-    /// Which processes the host runs can be found out, and priorities and processor sets of the
-    /// user's own be changed.
+    /// Which processes the host runs can be found out, and their priorities and processors.
     pub const PROCESS_LIST: &str = "process_list";
     /// There is no /proc: programs that need one fail. No gap in what is enforced.
     pub const NO_PROC: &str = "no_proc";
-    /// The priorities and processors of the user's other processes can be changed.
-    pub const SCHEDULING: &str = "scheduling";
 }
 
 /// What the kernel is to enforce on a command.

@@ -1,6 +1,7 @@
 //! One command from its start to its end, on the thread that calls.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -14,12 +15,12 @@ use super::lost::{sweep, Swept};
 use super::output::{Capture, Kept};
 use super::protocol::{End, Event, Exit, Stage, Start};
 use super::supervisor::{Descriptors, Program, Said, Supervisor};
-use crate::effect::Cancel;
+use crate::effect::{Bell, Cancel};
 
 /// How long the pipes are read after the tree is gone: somebody outside of it may hold them open.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// How often the wish to cancel is looked for.
+/// How often it is looked whether the supervisor was stopped, of which nothing wakes us.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How much longer than the command's own times the supervisor may take before it counts as lost. One that
@@ -80,7 +81,8 @@ pub struct Ran {
 /// Runs a command. `on_output` gets each piece of output as it arrives.
 ///
 /// # Errors
-/// The error of the system when there are no pipes, or the supervisor cannot be started.
+/// The error of the system when there are no pipes, or the supervisor cannot be started or does not take
+/// its order.
 pub fn run(
     program: &Program,
     command: &Command<'_>,
@@ -96,7 +98,7 @@ pub fn run(
         output: theirs.as_fd(),
         directory: command.directory,
     };
-    let supervisor = match Supervisor::start(program, &command.start, &descriptors) {
+    let supervisor = match Supervisor::start(program, &command.start, &descriptors, cancel) {
         // Longer than a frame: the kernel would say the same of less.
         Err(Errno::E2BIG) => {
             return Ok(Ran {
@@ -130,6 +132,7 @@ pub fn run(
         enforcement: None,
         leader: None,
         cancelled: false,
+        bell: cancel.bell(),
         looked: started,
         stopped: 0,
         grace: command.start.grace,
@@ -177,6 +180,8 @@ struct Call<'a> {
     enforcement: Option<Enforcement>,
     leader: Option<Exit>,
     cancelled: bool,
+    /// Rings at the wish to cancel. Where there is none it is noticed when we look.
+    bell: Option<Arc<Bell>>,
     looked: Instant,
     stopped: u32,
     grace: Duration,
@@ -250,9 +255,13 @@ impl Call<'_> {
 
     /// Waits for any of the descriptors.
     fn wait(&self, most: Duration, events: bool) {
-        let mut descriptors = Vec::with_capacity(3);
+        let mut descriptors = Vec::with_capacity(4);
         if events {
             descriptors.push(PollFd::from_borrowed_fd(self.supervisor.as_fd(), PollFlags::IN));
+            // It rings on.
+            if let Some(bell) = self.bell.as_deref().filter(|_| !self.cancelled) {
+                descriptors.push(PollFd::new(bell, PollFlags::IN));
+            }
         }
         if let Some(output) = &self.output {
             descriptors.push(PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN));

@@ -8,9 +8,13 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use super::confinement::{Confinement, Enforcement};
 use super::protocol::{Event, Stage};
 use super::supervisor::{Program, Said, Supervisor};
+use crate::effect::Cancel;
 
 /// How long it may take: a directory may lie on a file system that does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often the wish to stop is looked for where nothing wakes us.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Why a confinement cannot be enforced here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,16 +31,18 @@ pub struct Unenforceable {
 /// Builds a confinement in a child that executes nothing, and tells what it is made of.
 ///
 /// # Errors
-/// [`Unenforceable`]: what failed of the weakest set of mechanisms that would do.
-pub fn probe(program: &Program, confinement: &Confinement) -> Result<Enforcement, Unenforceable> {
+/// [`Unenforceable`]: what failed of the weakest set of mechanisms that would do, or that the answer is not
+/// wanted any more.
+pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> Result<Enforcement, Unenforceable> {
     let unasked = |reason: &str, errno: Errno| Unenforceable {
         reason: format!("the supervisor {reason} ({})", errno.desc()),
         stage: None,
         errno: errno as i32,
     };
     let mut supervisor =
-        Supervisor::probe(program, confinement).map_err(|errno| unasked("cannot be started", errno))?;
+        Supervisor::probe(program, confinement, cancel).map_err(|errno| unasked("cannot be started", errno))?;
     let begun = Instant::now();
+    let bell = cancel.bell();
     let answer = loop {
         match supervisor.hear() {
             Said::Event(Event::Confined(enforcement)) => break Ok(enforcement),
@@ -47,7 +53,12 @@ pub fn probe(program: &Program, confinement: &Confinement) -> Result<Enforcement
                 let Some(rest) = PATIENCE.checked_sub(begun.elapsed()) else {
                     break Err(unasked("does not answer", Errno::ETIMEDOUT));
                 };
-                let mut descriptors = [PollFd::new(&supervisor, PollFlags::IN)];
+                if cancel.check().is_err() {
+                    break Err(unasked("was not waited for", Errno::ECANCELED));
+                }
+                let mut descriptors = vec![PollFd::new(&supervisor, PollFlags::IN)];
+                descriptors.extend(bell.as_deref().map(|bell| PollFd::new(bell, PollFlags::IN)));
+                let rest = bell.as_ref().map_or_else(|| rest.min(LOOK), |_| rest);
                 if let Ok(rest) = Timespec::try_from(rest) {
                     let _ = poll(&mut descriptors, Some(&rest));
                 }

@@ -6,7 +6,7 @@
 //! early or late, and an unknown kind are [`Malformed`], and who gets such a frame hangs up.
 //!
 //! R's side sends one [`Order::Start`], with three descriptors beside its first byte (standard input,
-//! output, working directory), and may send [`Order::Cancel`] any number of times. The supervisor
+//! output, working directory) and its own process number, and may send [`Order::Cancel`] any number of times. The supervisor
 //! answers [`Event`]s and ends with [`Event::Ended`] or [`Event::Failed`]. A confined command has one
 //! [`Event::Confined`] before [`Event::Started`]. Or R's side sends one [`Order::Probe`], without
 //! descriptors: it is answered by [`Event::Confined`] or [`Event::Failed`], and nothing else. The end
@@ -18,7 +18,7 @@ use super::confinement::{read_words, words, Confinement, Enforcement};
 use super::mark::Mark;
 
 /// The version of the protocol. The supervisor refuses an order of another one.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// Longest body, in bytes. A command and its environment together can be no longer.
 pub const LONGEST: usize = 8 << 20;
@@ -54,8 +54,9 @@ pub struct Start {
 /// What R's side says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Run this, with this mark on what comes of it.
-    Start(Start, Mark),
+    /// Run this, with this mark on what comes of it, for as long as the process of this number lives. That
+    /// is the one that made the supervisor, which must find it as its parent.
+    Start(Start, Mark, u32),
     /// End it.
     Cancel,
     /// Build this confinement, execute nothing in it, and tell what it is made of.
@@ -243,8 +244,29 @@ pub trait Message: Sized {
 /// # Errors
 /// [`Malformed`] when the message is too long to be sent.
 pub fn frame(message: &impl Message) -> Result<Vec<u8>, Malformed> {
+    framed(|body| message.write(body))
+}
+
+/// The frame of [`Order::Start`], of an order that the sender keeps: it may be long.
+///
+/// # Errors
+/// As [`frame`].
+pub fn frame_start(start: &Start, mark: Mark, host: u32) -> Result<Vec<u8>, Malformed> {
+    framed(|body| write_start(start, mark, host, body))
+}
+
+/// The frame of [`Order::Probe`].
+///
+/// # Errors
+/// As [`frame`].
+pub fn frame_probe(confinement: &Confinement) -> Result<Vec<u8>, Malformed> {
+    framed(|body| write_probe(confinement, body))
+}
+
+fn framed(write: impl FnOnce(&mut Writer)) -> Result<Vec<u8>, Malformed> {
+    // The length is known, and written in its place, when the body is.
     let mut body = Writer(vec![0; 4]);
-    message.write(&mut body);
+    write(&mut body);
     let length = body.0.len() - 4;
     if length > LONGEST {
         return Err(Malformed("it is too long"));
@@ -428,30 +450,35 @@ impl<'a> Reader<'a> {
     }
 }
 
+fn write_start(start: &Start, mark: Mark, host: u32, body: &mut Writer) {
+    body.byte(1);
+    body.short(VERSION);
+    body.list(&start.arguments);
+    body.list(&start.environment);
+    // No limit is a time of nothing.
+    body.time(start.timeout.unwrap_or_default());
+    body.time(start.grace);
+    body.flag(start.confinement.is_some());
+    if let Some(confinement) = &start.confinement {
+        confinement.write(body);
+    }
+    words(&start.required, body);
+    body.long(mark.number());
+    body.number(host);
+}
+
+fn write_probe(confinement: &Confinement, body: &mut Writer) {
+    body.byte(3);
+    body.short(VERSION);
+    confinement.write(body);
+}
+
 impl Message for Order {
     fn write(&self, body: &mut Writer) {
         match self {
-            Self::Start(start, mark) => {
-                body.byte(1);
-                body.short(VERSION);
-                body.list(&start.arguments);
-                body.list(&start.environment);
-                // No limit is a time of nothing.
-                body.time(start.timeout.unwrap_or_default());
-                body.time(start.grace);
-                body.flag(start.confinement.is_some());
-                if let Some(confinement) = &start.confinement {
-                    confinement.write(body);
-                }
-                words(&start.required, body);
-                body.long(mark.number());
-            }
+            Self::Start(start, mark, host) => write_start(start, *mark, *host, body),
             Self::Cancel => body.byte(2),
-            Self::Probe(confinement) => {
-                body.byte(3);
-                body.short(VERSION);
-                confinement.write(body);
-            }
+            Self::Probe(confinement) => write_probe(confinement, body),
         }
     }
 
@@ -473,7 +500,7 @@ impl Message for Order {
                     confinement: body.flag()?.then(|| Confinement::read(body)).transpose()?,
                     required: read_words(body)?,
                 };
-                Ok(Self::Start(start, Mark::from_number(body.long()?)))
+                Ok(Self::Start(start, Mark::from_number(body.long()?), body.number()?))
             }
             2 => Ok(Self::Cancel),
             3 => {
@@ -644,7 +671,7 @@ mod tests {
 
     fn orders() -> Vec<Order> {
         vec![
-            Order::Start(start(), Mark::from_number(u64::MAX)),
+            Order::Start(start(), Mark::from_number(u64::MAX), u32::MAX),
             Order::Start(
                 Start {
                     timeout: None,
@@ -652,6 +679,7 @@ mod tests {
                     ..start()
                 },
                 Mark::from_number(0),
+                0,
             ),
             Order::Start(
                 Start {
@@ -660,6 +688,7 @@ mod tests {
                     ..start()
                 },
                 Mark::from_number(3),
+                4,
             ),
             Order::Cancel,
             Order::Probe(confinement()),
@@ -720,6 +749,18 @@ mod tests {
     }
 
     #[test]
+    fn an_order_that_is_kept_has_the_same_frame() {
+        for order in orders() {
+            let kept = match &order {
+                Order::Start(start, mark, host) => frame_start(start, *mark, *host),
+                Order::Probe(confinement) => frame_probe(confinement),
+                Order::Cancel => continue,
+            };
+            assert_eq!(kept, frame(&order));
+        }
+    }
+
+    #[test]
     fn every_shorter_or_longer_body_is_refused() {
         fn check<M: Message + std::fmt::Debug>(messages: &[M]) {
             for message in messages {
@@ -758,7 +799,7 @@ mod tests {
             arguments: vec![vec![b'x'; LONGEST]],
             ..start()
         };
-        let long = Order::Start(long, Mark::from_number(1));
+        let long = Order::Start(long, Mark::from_number(1), 2);
         assert!(frame(&long).is_err());
     }
 
@@ -774,7 +815,7 @@ mod tests {
         refuse(&[0]);
         refuse(&[3]);
         refuse(&[4]);
-        let whole = frame(&Order::Start(start(), Mark::from_number(1))).unwrap();
+        let whole = frame(&Order::Start(start(), Mark::from_number(1), 2)).unwrap();
         let mut other = whole[4..].to_vec();
         other[1] = 99;
         refuse(&other);
@@ -808,7 +849,7 @@ mod tests {
                 required: vec![word.to_owned()],
                 ..start()
             };
-            refused(&Order::Start(order, Mark::from_number(1)));
+            refused(&Order::Start(order, Mark::from_number(1), 2));
         }
         // A flag is one of two bytes, so that a message has one form.
         let mut body = frame(&Order::Probe(Confinement::default())).unwrap();

@@ -9,11 +9,13 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::spawn::{posix_spawn, PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags};
 use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{openat, Mode, OFlags, CWD};
 use rustix::net::{recv, sendmsg, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SocketType};
 use rustix::process::{waitid, WaitId, WaitIdOptions};
@@ -22,9 +24,13 @@ use super::cloexec::socket_pair;
 use super::confinement::Confinement;
 use super::errno::same;
 use super::mark::Mark;
-use super::protocol::{frame, Event, Frames, Order, Start, DESCRIPTORS};
+use super::protocol::{frame, frame_probe, frame_start, Event, Frames, Order, Start, DESCRIPTORS};
 use super::socket::{quietly, send_all};
+use crate::effect::Cancel;
 use crate::facts::{self, Facts, Kind};
+
+/// How long a supervisor may take to take its order, which it does first of all.
+const TAKING: Duration = Duration::from_secs(20);
 
 /// The installed supervisor, opened once: what is replaced later does not matter.
 #[derive(Debug)]
@@ -155,28 +161,43 @@ impl Supervisor {
     /// Starts a supervisor and gives it its order.
     ///
     /// # Errors
-    /// The error of the system, also when the order is too long (`E2BIG`). Nothing runs then.
-    pub fn start(program: &Program, order: &Start, descriptors: &Descriptors<'_>) -> Result<Self, Errno> {
+    /// The error of the system, also when the order is too long (`E2BIG`), is not taken in time
+    /// (`ETIMEDOUT`) or not wanted any more (`ECANCELED`). Nothing runs then.
+    pub fn start(
+        program: &Program,
+        order: &Start,
+        descriptors: &Descriptors<'_>,
+        cancel: &Cancel,
+    ) -> Result<Self, Errno> {
         let mark = Mark::new();
-        let order = frame(&Order::Start(order.clone(), mark)).map_err(|_| Errno::E2BIG)?;
+        // Of the process that starts it: after a fork of R's that is the fork.
+        let host = std::process::id();
+        let order = frame_start(order, mark, host).map_err(|_| Errno::E2BIG)?;
         let sent = [descriptors.input, descriptors.output, descriptors.directory];
-        Self::begin(program, &order, mark, &sent)
+        Self::begin(program, &order, mark, &sent, cancel)
     }
 
     /// Starts a supervisor that builds a confinement and executes nothing.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn probe(program: &Program, confinement: &Confinement) -> Result<Self, Errno> {
-        let order = frame(&Order::Probe(confinement.clone())).map_err(|_| Errno::E2BIG)?;
-        Self::begin(program, &order, Mark::new(), &[])
+    pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> Result<Self, Errno> {
+        let order = frame_probe(confinement).map_err(|_| Errno::E2BIG)?;
+        Self::begin(program, &order, Mark::new(), &[], cancel)
     }
 
-    fn begin(program: &Program, order: &[u8], mark: Mark, descriptors: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
+    fn begin(
+        program: &Program,
+        order: &[u8],
+        mark: Mark,
+        descriptors: &[BorrowedFd<'_>],
+        cancel: &Cancel,
+    ) -> Result<Self, Errno> {
         let (ours, theirs) = socket_pair(SocketType::STREAM).map_err(same)?;
+        rustix::io::ioctl_fionbio(&ours, true).map_err(same)?;
         let pid = spawn(program, theirs.as_fd())?;
         drop(theirs);
-        let mut supervisor = Self {
+        let supervisor = Self {
             pid,
             socket: ours,
             frames: Frames::default(),
@@ -184,25 +205,39 @@ impl Supervisor {
             reaped: false,
         };
         // Dropping it hangs up, and the supervisor ends without having started anything.
-        supervisor.order(order, descriptors)?;
-        rustix::io::ioctl_fionbio(&supervisor.socket, true).map_err(same)?;
+        supervisor.order(order, descriptors, cancel)?;
         Ok(supervisor)
     }
 
-    fn order(&mut self, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    /// Sends the order. A long one goes as fast as it is taken; a supervisor that takes none is not waited
+    /// for without end.
+    fn order(&self, order: &[u8], descriptors: &[BorrowedFd<'_>], cancel: &Cancel) -> Result<(), Errno> {
+        let begun = Instant::now();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut beside = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() {
-            beside.push(SendAncillaryMessage::ScmRights(descriptors));
-        }
-        let rest = loop {
-            match sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, quietly()) {
-                Ok(sent) => break &order[sent..],
+        let mut rest = order;
+        while !rest.is_empty() {
+            let mut beside = SendAncillaryBuffer::new(&mut space);
+            // They come with the first byte.
+            if rest.len() == order.len() && !descriptors.is_empty() {
+                beside.push(SendAncillaryMessage::ScmRights(descriptors));
+            }
+            match sendmsg(&self.socket, &[IoSlice::new(rest)], &mut beside, quietly()) {
+                Ok(sent) => rest = &rest[sent..],
                 Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => {
+                    cancel.check().map_err(|_| Errno::ECANCELED)?;
+                    let left = TAKING.checked_sub(begun.elapsed()).ok_or(Errno::ETIMEDOUT)?;
+                    let bell = cancel.bell();
+                    let mut watched = vec![PollFd::new(&self.socket, PollFlags::OUT)];
+                    watched.extend(bell.as_deref().map(|bell| PollFd::new(bell, PollFlags::IN)));
+                    if let Ok(left) = Timespec::try_from(left) {
+                        let _ = poll(&mut watched, Some(&left));
+                    }
+                }
                 Err(errno) => return Err(same(errno)),
             }
-        };
-        send_all(&self.socket, rest).map_err(same)
+        }
+        Ok(())
     }
 
     /// The supervisor's process.

@@ -144,10 +144,12 @@ pub fn run(
         }
         on_output(bytes);
     });
+    let cancel = context.cancel;
     let nothing_ran = |spill: Option<Spill>, stage, errno| {
         if let Some(spill) = spill {
             spill.discard();
         }
+        cancel.check()?;
         Err(not_started(stage, errno, &limits.shell))
     };
     let ran = match ran {

@@ -31,7 +31,7 @@ pub enum Started {
     /// Done.
     Done(Box<Call<Value>>),
     /// At work on a thread of its own.
-    Running(Job),
+    Running(Job<Call<Value>>),
 }
 
 /// Starts a call: admits here, and goes on here or, for long work, on a thread of its own.

@@ -15,7 +15,7 @@ pub enum Layer<'a> {
     /// The directory itself, so that it cannot be renamed. Otherwise `mv .git x; mkdir .git` would put
     /// another directory where `.git/hooks` is covered, and the host would find that one.
     Pin,
-    /// An empty directory instead of what the host has mounted there.
+    /// A directory instead of what the host has mounted there, with nothing but the way to the places in it.
     Hidden,
 }
 
@@ -56,14 +56,20 @@ pub fn layers<'a>(confinement: &'a Confinement, mounted: &[Vec<u8>]) -> Vec<(Vec
             layers.entry(path[..length].to_vec()).or_insert(Layer::Pin);
         }
     }
-    // What lies in something that is wholly closed cannot be seen, and so not be mounted on.
-    let mut closed: Option<Vec<&[u8]>> = None;
+    // What lies in something that is wholly closed cannot be seen, and so not be mounted on; but a place in
+    // it is there, with what is closed in that.
+    let mut around: Vec<(Vec<&[u8]>, bool)> = Vec::new();
     layers.retain(|path, layer| {
-        if closed.as_ref().is_some_and(|closed| strictly_below(path, closed)) {
-            return matches!(layer, Layer::Place(_));
+        while around.last().is_some_and(|(outer, _)| !strictly_below(path, outer)) {
+            around.pop();
         }
-        if matches!(layer, Layer::Hidden | Layer::Cover(Cover { read: false, .. })) {
-            closed = Some(path.clone());
+        let place = matches!(layer, Layer::Place(_));
+        if !place && around.last().is_some_and(|(_, closed)| *closed) {
+            return false;
+        }
+        let closes = matches!(layer, Layer::Hidden | Layer::Cover(Cover { read: false, .. }));
+        if place || closes {
+            around.push((path.clone(), closes));
         }
         true
     });
@@ -149,6 +155,35 @@ mod tests {
                 "pin w/a/b/c/d",
                 "cover w/a/b/c/d/e",
                 "place x",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_place_in_what_is_hidden_keeps_what_is_closed_in_it() {
+        let confinement = Confinement {
+            places: vec![place("/w", false), place("/w/disk/a/b", false)],
+            covers: vec![
+                cover("/w/disk/.env", false),
+                cover("/w/disk/a/b/.git/hooks", true),
+                cover("/w/disk/z", true),
+                cover("/w/z", true),
+            ],
+            ..Confinement::default()
+        };
+        assert_eq!(
+            words(
+                &confinement,
+                &["/w/disk", "/w/disk/a/b/more", "/w/disk/a/b/more/deep", "/w/disk/a/c"]
+            ),
+            [
+                "place w",
+                "hidden w/disk",
+                "place w/disk/a/b",
+                "pin w/disk/a/b/.git",
+                "cover w/disk/a/b/.git/hooks",
+                "hidden w/disk/a/b/more",
+                "cover w/z",
             ]
         );
     }

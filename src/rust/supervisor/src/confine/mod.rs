@@ -304,7 +304,7 @@ impl Plan<'_> {
         }
         let mut gaps = Vec::new();
         if !self.namespaces.files_and_processes {
-            gaps.extend([gap::METADATA, gap::PROCESS_LIST, gap::SCHEDULING]);
+            gaps.extend([gap::METADATA, gap::PROCESS_LIST]);
         }
         if !built.proc {
             gaps.push(gap::NO_PROC);

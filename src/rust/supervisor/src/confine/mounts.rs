@@ -98,7 +98,7 @@ impl Root {
                 Layer::Pin => self.again(&path, None)?,
                 Layer::Cover(cover) if cover.read => self.again(&path, Some(READ))?,
                 Layer::Cover(_) => self.cover(&path, &closed.file, &closed.directory)?,
-                Layer::Hidden => self.cover(&path, &closed.file, &closed.hidden)?,
+                Layer::Hidden => self.hide(&path, &closed, &confinement.places)?,
             }
         }
         Closed::unname(&self.new)?;
@@ -254,6 +254,34 @@ impl Root {
         } else {
             file.as_fd()
         })?;
+        let limits = Limits { execute: false, ..READ };
+        limit(tree.as_fd(), limits)?;
+        attach(tree.as_fd(), found.as_fd())
+    }
+
+    /// A directory of nothing over what the host has mounted somewhere, with the way to the places in it.
+    fn hide(&self, path: &[u8], closed: &Closed, places: &[Place]) -> Result<(), Errno> {
+        let below = |place: &'_ Place| {
+            place.path[1..]
+                .strip_prefix(path)?
+                .strip_prefix(b"/")
+                .map(<[u8]>::to_vec)
+        };
+        let ways: Vec<Vec<u8>> = places.iter().filter_map(below).collect();
+        if ways.is_empty() {
+            return self.cover(path, &closed.file, &closed.hidden);
+        }
+        let Some(found) = self.in_new(path)? else { return Ok(()) };
+        // One of its own: what other mounts are hidden by has no such names.
+        let tree = in_memory(&[(c"mode", c"0555")])?;
+        for way in ways {
+            for end in (1..=way.len()).filter(|end| *end == way.len() || way[*end] == b'/') {
+                match mkdirat(&tree, &way[..end], Mode::from_raw_mode(0o555)) {
+                    Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                    Err(failed) => return Err(same(failed)),
+                }
+            }
+        }
         let limits = Limits { execute: false, ..READ };
         limit(tree.as_fd(), limits)?;
         attach(tree.as_fd(), found.as_fd())

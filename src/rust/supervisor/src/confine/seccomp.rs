@@ -105,6 +105,22 @@ const OF_SYSTEM_V: &[c_long] = &[
     libc::SYS_msgctl, libc::SYS_mq_open, libc::SYS_mq_unlink,
 ];
 
+/// What sets limits, priorities or processors of a process, who may be any of the user's: the argument that
+/// is its number, 0 for the caller, and what the first argument must be where it says what is counted.
+const OF_OTHERS: &[(c_long, u8, Option<i32>)] = &[
+    (libc::SYS_prlimit64, 0, None),
+    (libc::SYS_sched_setaffinity, 0, None),
+    (libc::SYS_sched_setparam, 0, None),
+    (libc::SYS_sched_setscheduler, 0, None),
+    (libc::SYS_sched_setattr, 0, None),
+    (libc::SYS_setpriority, 1, Some(PRIO_PROCESS)),
+    (libc::SYS_ioprio_set, 1, Some(IOPRIO_WHO_PROCESS)),
+];
+
+// The C libraries differ in their types, and do not have the second.
+const PRIO_PROCESS: i32 = 0;
+const IOPRIO_WHO_PROCESS: i32 = 1;
+
 /// The filters, ready to be set.
 pub struct Filters(Vec<BpfProgram>);
 
@@ -223,8 +239,13 @@ fn denied(rules: Rules) -> Result<Vec<Rule>, Errno> {
         rule(libc::SYS_socketpair, &[(1, MaskedEq(KIND), libc::SOCK_RAW)])?;
     }
     if !rules.own_processes {
-        // The limits of the user's other processes.
-        rule(libc::SYS_prlimit64, &[(0, Ne, 0)])?;
+        for (call, process, kind) in OF_OTHERS {
+            // By its own number the caller is refused too: a filter does not know it.
+            rule(*call, &[(*process, Ne, 0)])?;
+            if let Some(kind) = kind {
+                rule(*call, &[(0, Ne, *kind)])?;
+            }
+        }
     }
 
     if families.is_empty() {

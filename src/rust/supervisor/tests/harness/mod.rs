@@ -156,3 +156,34 @@ pub fn marked(mark: &str) -> Vec<String> {
     }
     found
 }
+
+/// Refuses namespaces on this thread and in what it starts.
+#[cfg(target_os = "linux")]
+pub fn refuse_namespaces() {
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    };
+    let flag = |flag: i32| {
+        let flag = u64::from(flag.unsigned_abs());
+        let condition =
+            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag).expect("one");
+        SeccompRule::new(vec![condition]).expect("a rule")
+    };
+    let rules = [
+        (
+            libc::SYS_clone,
+            vec![flag(libc::CLONE_NEWUSER), flag(libc::CLONE_NEWNS)],
+        ),
+        (libc::SYS_unshare, Vec::new()),
+    ];
+    let filter: BpfProgram = SeccompFilter::new(
+        rules.into(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EPERM.unsigned_abs()),
+        std::env::consts::ARCH.try_into().expect("a processor"),
+    )
+    .expect("a filter")
+    .try_into()
+    .expect("a program");
+    seccompiler::apply_filter(&filter).expect("a filter");
+}
