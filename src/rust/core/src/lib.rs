@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod capability;
 pub mod carve_out;
+mod character;
 pub mod confine;
 pub mod effect;
 pub mod environment;
