@@ -363,8 +363,8 @@ tool_schema <- function(parameters, required) {
 }
 
 # `run()` takes the model's arguments and gives `outcome`, what was `asked` for, and `told()`, which
-# makes the text of an outcome that is no refusal. With `streams` it gives the answer itself, at once
-# or later, and is given what the runtime has for that: `on_update` and `ctx`.
+# makes the text of an outcome that is no refusal. With `streams` it gives the answer itself, at
+# once or later, and is given what the runtime has for that: `on_update` and `ctx`.
 new_tool <- function(
   name,
   label,
