@@ -347,7 +347,7 @@ process_words <- function(word, sentence = unrestricted_sentence, enforced = NUL
       if (!is.null(enforced)) {
         c(
           paste("by", paste(enforced$kernel, collapse = ", ")),
-          paste("not covered:", paste(c(enforced$gaps, "later_names"), collapse = ", ")),
+          paste("not covered:", paste(enforced$gaps, collapse = ", ")),
           if (!"mount_namespace" %in% enforced$kernel) {
             paste(
               "without mounts here: in a directory that holds a carve-out no name can be made,",

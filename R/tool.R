@@ -258,6 +258,7 @@ rho_tool_bash <- function(capability) {
     required = "command",
     exclusive = TRUE,
     handle = handle,
+    streams = TRUE,
     run = function(params, on_update, ctx) {
       command <- argument_text(params, "command")
       timeout <- argument_number(params, "timeout")
@@ -361,6 +362,9 @@ tool_schema <- function(parameters, required) {
   )
 }
 
+# `run()` takes the model's arguments and gives `outcome`, what was `asked` for, and `told()`, which
+# makes the text of an outcome that is no refusal. With `streams` it gives the answer itself, at
+# once or later, and is given what the runtime has for that: `on_update` and `ctx`.
 new_tool <- function(
   name,
   label,
@@ -369,7 +373,8 @@ new_tool <- function(
   required,
   exclusive,
   handle,
-  run
+  run,
+  streams = FALSE
 ) {
   known <- names(parameters)
   execute <- function(tool_call_id, params, signal = NULL, on_update = NULL, ctx = NULL) {
@@ -379,7 +384,7 @@ new_tool <- function(
         # Evaluated once, here: what stands for the arguments may fail, or be missing.
         given <- if (!missing(params)) params
         arguments <- check_arguments(given, known, required)
-        if (length(formals(run)) > 1L) {
+        if (streams) {
           return(run(arguments, on_update, ctx))
         }
         call <- run(arguments)

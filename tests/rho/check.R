@@ -192,7 +192,10 @@ confined <- tryCatch(
   rhocap::rho_project_capability(project),
   rhocap_error_not_enforceable = function(cnd) NULL
 )
-hosts <- list(unrestricted = command_host(limits = rhocap::rho_limits(grace = 0.2)), confined = confined) # nolint: line_length_linter.
+hosts <- list(
+  unrestricted = command_host(limits = rhocap::rho_limits(grace = 0.2)),
+  confined = confined
+)
 for (kind in names(Filter(Negate(is.null), hosts))) {
   path <- tempfile(fileext = ".jsonl")
   journal <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
@@ -219,14 +222,17 @@ for (kind in names(Filter(Negate(is.null), hosts))) {
   results <- Filter(function(message) S7::S7_inherits(message, ToolResultMessage), run@messages)
   texts <- vapply(results, text_of, "")
   expect(about("both streams in order"), identical(texts[[1L]], "hi\nerr\n"))
-  expect(about("a status is told as Rho's"), endsWith(texts[[2L]], "\n\nCommand exited with status 3")) # nolint: line_length_linter.
+  exited <- endsWith(texts[[2L]], "\n\nCommand exited with status 3")
+  expect(about("a status is told as Rho's"), exited)
   expect(about("no key of R's"), !any(grepl("planted-secret", texts, fixed = TRUE)))
-  expect(about("a timeout is told as Rho's"), identical(texts[[3L]], "early\n\n\nCommand timed out")) # nolint: line_length_linter.
+  late <- identical(texts[[3L]], "early\n\n\nCommand timed out")
+  expect(about("a timeout is told as Rho's"), late)
   expect(about("a signal"), identical(texts[[4L]], "(no output)\n\nCommand exited with status -9"))
   expect(about("no output is told as Rho's"), identical(texts[[5L]], "(no output)"))
   expect(about("a long output is cut"), grepl("lines, [0-9]+ bytes left out here", texts[[6L]]))
   expect(about("bytes that are no text"), identical(texts[[7L]], "a\u2400\ufffd"))
-  expect(about("bad arguments are refused"), grepl("`timeout` must be one number", texts[[8L]], fixed = TRUE)) # nolint: line_length_linter.
+  refused <- grepl("`timeout` must be one number", texts[[8L]], fixed = TRUE)
+  expect(about("bad arguments are refused"), refused)
   reopened <- rho.coding::rho_jsonl_session_journal(path, timeout_ms = 10000L)
   snapshot <- rho_await(rho_session_snapshot(reopened), timeout = 15000L)
   expect(about("the journal reads back whole"), length(snapshot@entries) == length(run@entries))

@@ -24,9 +24,7 @@ marks$count <- 0L
 
 # The processes that have a mark among their arguments and are no zombies.
 marked_processes <- function(mark) {
-  if (!dir.exists("/proc/self")) {
-    testthat::skip("there is no /proc")
-  }
+  needs_proc()
   pids <- grep("^[0-9]+$", list.files("/proc"), value = TRUE)
   found <- vapply(pids, function(pid) {
     # A warning that is caught would leave the connection open.

@@ -109,16 +109,42 @@ invalid_strings <- function() {
   )
 }
 
-# A test that needs a package that may be absent.
-needs <- function(package) {
-  testthat::skip_if_not_installed(package)
+# Skips a test of what this host lacks: a mechanism of the kernel, a program, a package. It fails
+# instead where `RHOCAP_REQUIRE` says that the host must have it: names with commas between, or
+# "all". The tests in Rust read it too.
+skip_unless_host <- function(mechanism, there, why = "this host has none") {
+  if (isTRUE(there)) {
+    return(invisible())
+  }
+  why <- sprintf("%s: %s", mechanism, why)
+  required <- trimws(strsplit(Sys.getenv("RHOCAP_REQUIRE"), ",", fixed = TRUE)[[1L]])
+  if (any(c("all", mechanism) %in% required)) {
+    stop(sprintf("RHOCAP_REQUIRE has %s", why), call. = FALSE)
+  }
+  testthat::skip(why)
 }
+
+needs <- function(package) {
+  skip_unless_host(package, requireNamespace(package, quietly = TRUE), "it is not installed")
+}
+
+needs_program <- function(program) {
+  skip_unless_host(program, nzchar(Sys.which(program)), "it is not installed")
+}
+
+needs_proc <- function() skip_unless_host("proc", dir.exists("/proc/self/fd"))
 
 # Runs a function in a fresh R process with the same library of rhocap, and keeps its receipts.
 #
 # The package is attached before `fun` runs for the first time: before R 4.3, code that was compiled
 # without S7's `@` in sight keeps base's.
-in_child <- function(fun, args = list(), library = NULL, timeout = 60) {
+in_child <- function(
+  fun,
+  args = list(),
+  library = NULL,
+  timeout = 60,
+  variables = character()
+) {
   needs("callr")
   # Its environment would load rhocap in the child before the library paths are set.
   environment(fun) <- globalenv()
@@ -130,6 +156,7 @@ in_child <- function(fun, args = list(), library = NULL, timeout = 60) {
       do.call(fun, args)
     },
     list(fun, args, receipt_directory(), c(library, .libPaths())),
+    env = c(callr::rcmd_safe_env(), variables),
     timeout = timeout,
     spinner = FALSE
   )
@@ -175,5 +202,5 @@ python_with_jsonschema <- function() {
       }
     }
   }
-  testthat::skip("python3-jsonschema is not installed")
+  skip_unless_host("python3-jsonschema", FALSE, "it is not installed")
 }

@@ -62,7 +62,7 @@ test_that("output is told while R goes on, and an error of who is told is the pr
   expect_identical(marked_processes(mark), character())
 })
 
-test_that("who is told of one command may start others, run the loop, or fail, and none is forgotten", { # nolint: line_length_linter.
+test_that("who is told of one command may start others, run the loop, or fail", {
   needs("promises")
   capability <- command_capability(new_tree())
   inner <- list()
@@ -118,15 +118,18 @@ test_that("50 commands at once leave R free, keep apart, and leave nothing", {
   settled(rho_bash_async(capability, "true"))
   invisible(gc())
   open <- descriptors()
+  # All of them wait for what R does beside them.
   ticks <- numeric()
   tick <- function() {
     ticks <<- c(ticks, proc.time()[["elapsed"]])
+    if (length(ticks) == 20L) put(file.path(tree$root, "go"), "")
     if (length(ticks) < 2000L) later::later(tick, 0.01)
   }
   tick()
   values <- sprintf("value-%d", 1:50)
+  wait <- "f=$(mktemp); echo %s > $f; until test -e go; do sleep 0.1; done; cat $f; rm $f"
   results <- lapply(values, function(value) {
-    rho_bash_async(capability, sprintf("f=$(mktemp); echo %s > $f; sleep 0.5; cat $f; rm $f", value)) # nolint: line_length_linter.
+    rho_bash_async(capability, sprintf(wait, value), timeout = 120)
   })
   results <- lapply(results, settled)
   outputs <- vapply(results, function(result) result@output, "")
@@ -135,8 +138,6 @@ test_that("50 commands at once leave R free, keep apart, and leave nothing", {
     "latency of a 10 ms timer beside 50 commands: median %.0f ms, longest %.0f ms",
     1000 * stats::median(diff(ticks)), 1000 * max(diff(ticks))
   ))
-  # The loop ran all the time: no command took it for as long as one runs.
-  expect_gt(length(ticks), 10L)
   expect_identical(descriptors(), open)
   temporary <- file.path(capability_facts(capability)$private, "tmp")
   expect_identical(list.files(temporary), character())

@@ -36,6 +36,7 @@ start_child <- function(tree, mark, after) {
   })
   # Nothing would be left of what never ran.
   expect_true(seen)
+  put(file.path(tree$root, "seen"), "")
   child
 }
 
@@ -67,7 +68,7 @@ test_that("when R is killed, crashes or quits, its commands end", {
     quit = list(
       function(capability, command) {
         promise <- rho_bash_async(capability, command)
-        Sys.sleep(5)
+        while (!file.exists(file.path(capability@write, "seen"))) Sys.sleep(0.02)
         quit(save = "no")
       },
       function(child) NULL
@@ -105,7 +106,8 @@ test_that("a command that kills R's process takes itself along", {
   tree <- new_tree()
   mark <- new_mark()
   child <- start_child(tree, mark, function(capability, command) {
-    rho_bash(capability, sub("sleep 60$", sprintf("sleep 5; kill -9 %d; sleep 60", Sys.getpid()), command)) # nolint: line_length_linter.
+    kill <- "until test -e seen; do sleep 0.02; done; kill -9 %d; sleep 60"
+    rho_bash(capability, sub("sleep 60$", sprintf(kill, Sys.getpid()), command))
   })
   on.exit(child$kill())
   child$wait(120000)
@@ -117,7 +119,8 @@ test_that("what a killed R left of private directories is swept by the next", {
   tree <- new_tree()
   mark <- new_mark()
   child <- start_child(tree, mark, function(capability, command) {
-    writeLines(rhocap:::capability_facts(capability)$private, file.path(capability@write, "private")) # nolint: line_length_linter.
+    private <- rhocap:::capability_facts(capability)$private
+    writeLines(private, file.path(capability@write, "private"))
     rho_bash(capability, command)
   })
   private <- readLines(file.path(tree$root, "private"))

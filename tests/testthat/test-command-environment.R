@@ -98,7 +98,10 @@ test_that("values do not stand in any argument of a process (E10)", {
   )
   result <- rho_bash(
     capability,
-    "for p in $$ $PPID; do tr '\\0' ' ' < /proc/$p/cmdline; done; tr '\\0' ' ' < /proc/$PPID/environ" # nolint: line_length_linter.
+    paste(
+      "for p in $$ $PPID; do tr '\\0' ' ' < /proc/$p/cmdline; done;",
+      "tr '\\0' ' ' < /proc/$PPID/environ"
+    )
   )
   expect_false(grepl("rhocap-planted-value", result@output))
   # The supervisor, whose environment a command can read, has none.
@@ -129,7 +132,8 @@ test_that("TMPDIR and HOME are the capability's own, and go with it", {
   expect_identical(seen[["HOME"]], file.path(private, "home"))
   rho_bash(capability, "echo kept > $TMPDIR/a; mkdir -p ~/d/e; chmod 0 ~/d; echo x > $(mktemp)")
   expect_identical(rho_read(capability, file.path(private, "tmp", "a"))@text, "kept\n")
-  expect_outcome(rho_write(capability, file.path(private, "tmp", "a"), "x"), RhoDenied, "NotWritable") # nolint: line_length_linter.
+  written <- rho_write(capability, file.path(private, "tmp", "a"), "x")
+  expect_outcome(written, RhoDenied, "NotWritable")
   # A smaller one has its own.
   narrow <- rho_narrow(capability, read = character(), write = tree$root)
   expect_false(identical(capability_facts(narrow)$private, private))
@@ -159,8 +163,9 @@ test_that("no private directory lies in a root, and one below a root is protecte
   private <- capability_facts(capability)$private
   expect_false(startsWith(private, paste0(place, "/")))
   other <- capability_facts(command_capability(tree))$private
+  below <- file.path(place, "rhocap-private-x", "tmp", "a")
   expect_outcome(
-    rho_write(capability, file.path(place, "rhocap-private-x", "tmp", "a"), "x", create_parents = TRUE), # nolint: line_length_linter.
+    rho_write(capability, below, "x", create_parents = TRUE),
     RhoDenied,
     "CarveOut"
   )
@@ -176,7 +181,7 @@ test_that("no private directory lies in a root, and one below a root is protecte
 })
 
 test_that("git commits in the private home, as who was named", {
-  skip_if(!nzchar(Sys.which("git")), "git is not installed")
+  needs_program("git")
   tree <- new_tree()
   identity <- rho_environment_git("Ada \"L\" \\Lovelace; #1", "ada@example.org", safe = tree$root)
   capability <- command_capability(tree, environment = rho_environment(identity))

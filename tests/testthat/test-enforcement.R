@@ -8,14 +8,16 @@ test_that("every test that the vignette names exists", {
     list.files(file.path("..", "..", "src", "rust", "supervisor", "tests"), full.names = TRUE),
     list.files(file.path("..", "..", "src", "rust", "core", "tests"), "\\.rs$", full.names = TRUE)
   )
-  named <- regmatches(text, gregexpr("`(confined|commands|alone|confine|capability)\\.rs`: (`[a-z_0-9]+`(, )?)+", text))[[1L]] # nolint: line_length_linter.
+  pattern <- "`(confined|commands|alone|confine|capability)\\.rs`: (`[a-z_0-9]+`(, )?)+"
+  named <- regmatches(text, gregexpr(pattern, text))[[1L]]
   expect_gt(length(named), 10L)
   for (item in named) {
     file <- sub("`([a-z]+\\.rs)`.*", "\\1", item)
     code <- readLines(rust[basename(rust) == file])
     tests <- regmatches(item, gregexpr("`[a-z_0-9]+`", item))[[1L]]
     for (test in gsub("`", "", tests)) {
-      expect_true(any(grepl(sprintf("fn %s(", test), code, fixed = TRUE)), label = paste(file, test)) # nolint: line_length_linter.
+      defined <- grepl(sprintf("fn %s(", test), code, fixed = TRUE)
+      expect_true(any(defined), label = paste(file, test))
     }
   }
   named <- regmatches(text, gregexpr("`test-[a-z-]+\\.R`: \"[^\"]+\"", text))[[1L]]
@@ -23,6 +25,7 @@ test_that("every test that the vignette names exists", {
   for (item in named) {
     file <- sub("`(.*\\.R)`: .*", "\\1", item)
     words <- sub(".*: \"(.*)\"", "\\1", item)
-    expect_true(any(grepl(sprintf("test_that(\"%s\"", words), readLines(file), fixed = TRUE)), label = item) # nolint: line_length_linter.
+    defined <- grepl(sprintf("test_that(\"%s\"", words), readLines(file), fixed = TRUE)
+    expect_true(any(defined), label = item)
   }
 })

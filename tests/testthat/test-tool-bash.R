@@ -10,13 +10,19 @@ test_that("results have the texts and details of Rho's tool, and not the command
   cases <- list(
     list("echo hi", RhoToolResult, "hi\n", 0L, FALSE, "ok"),
     list("true", RhoToolResult, "(no output)", 0L, FALSE, "ok"),
-    list("echo a; echo b >&2; exit 3", RhoToolErrorResult, "a\nb\n\n\nCommand exited with status 3", 3L, FALSE, "exit_status"), # nolint: line_length_linter.
-    list("kill -9 $$", RhoToolErrorResult, "(no output)\n\nCommand exited with status -9", -9L, FALSE, "signal"), # nolint: line_length_linter.
+    list(
+      "echo a; echo b >&2; exit 3",
+      RhoToolErrorResult, "a\nb\n\n\nCommand exited with status 3", 3L, FALSE, "exit_status"
+    ),
+    list(
+      "kill -9 $$",
+      RhoToolErrorResult, "(no output)\n\nCommand exited with status -9", -9L, FALSE, "signal"
+    ),
     list("echo a; sleep 60", RhoToolErrorResult, "a\n\n\nCommand timed out", -9L, TRUE, "timed_out")
   )
   for (case in cases) {
     late <- case[[5L]]
-    result <- run_bash(capability, command = case[[1L]], timeout = if (late) 1 else 60)
+    result <- run_bash(capability, command = case[[1L]], timeout = if (late) 5 else 60)
     expect_true(S7::S7_inherits(result, case[[2L]]))
     expect_identical(text_of(result), case[[3L]])
     facts <- result@details[c("exit_status", "timed_out", "reason")]
@@ -35,8 +41,12 @@ test_that("a model gets at most 2,000 lines and 50 KiB, and is told what is miss
   lines <- strsplit(many, "\n", fixed = TRUE)[[1L]]
   expect_length(lines, 2001L)
   expect_identical(lines[c(1L, 500L, 502L, 2001L)], c("1", "500", "98501", "100000"))
-  expect_match(lines[[501L]], "^\\[98000 lines, [0-9]+ bytes left out here; the whole output has 588895 bytes\\]$") # nolint: line_length_linter.
-  long <- text_of(run_bash(capability, command = "head -c 10000000 /dev/zero | tr '\\0' x; echo END")) # nolint: line_length_linter.
+  expect_match(
+    lines[[501L]],
+    "^\\[98000 lines, [0-9]+ bytes left out here; the whole output has 588895 bytes\\]$"
+  )
+  command <- "head -c 10000000 /dev/zero | tr '\\0' x; echo END"
+  long <- text_of(run_bash(capability, command = command))
   expect_lt(nchar(long), 52000L)
   expect_match(long, "xEND\n$")
 })

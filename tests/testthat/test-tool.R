@@ -262,7 +262,7 @@ test_that("arguments that fit nothing stand in the receipt as JSON, without bein
   expect_identical(asked(path = c(TRUE, NA)), "{\"path\":[true,null]}")
   expect_identical(asked(path = globalenv()), "{\"path\":\"(Environment)\"}")
   expect_match(asked(path = 1:1e9), "^\\{\"path\":\\[1,2,3,")
-  skip_on_os("mac")
+  needs_proc()
   # 1:1e9 takes 4 GB once it is made, this process a tenth of that.
   peak <- grep("^VmHWM:", readLines("/proc/self/status"), value = TRUE)
   expect_lt(as.numeric(gsub("[^0-9]", "", peak)), 3e6)

@@ -9,12 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rhocap_core::admission::admit;
-use rhocap_core::capability::CommandSpec;
-use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec};
+use rhocap_core::capability::{Capability, CapabilitySpec};
 use rhocap_core::effect::{read, Cancel};
-use rhocap_core::environment::EnvironmentSpec;
-use rhocap_core::limits::Limits;
-use rhocap_core::policy::{Network, Placement, Process};
 use rhocap_core::resolve::{Object, Use, Want};
 
 const ROUNDS: usize = 201;
@@ -26,18 +22,7 @@ fn main() {
     std::fs::create_dir(&root).expect("the root");
     let capability = Capability::new(CapabilitySpec {
         read: vec![bytes(&root)],
-        write: vec![],
-        cwd: bytes(&root),
-        libraries: vec![],
-        environment: EnvironmentSpec::default(),
-        process: Process::None,
-        network: Network::None,
-        placement: Placement::Local,
-        deny: deny_defaults().iter().map(ToString::to_string).collect(),
-        protect: protect_defaults().iter().map(ToString::to_string).collect(),
-        limits: Limits::default(),
-        reserved: vec![],
-        commands: CommandSpec::default(),
+        ..CapabilitySpec::new(bytes(&root))
     })
     .expect("a capability");
     std::env::set_current_dir(&root).expect("the root as current directory");

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{json, Value};
 
+use crate::confine;
 use crate::effect::Cancel;
 use crate::process::confinement::Confinement;
 use crate::process::probe::probe;
@@ -30,7 +31,7 @@ pub fn host_report(supervisor: &Path) -> Value {
         "seccomp": std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").is_ok(),
         "processes": policies,
         "confined": confined,
-        "system_files": crate::confine::system::files(true),
+        "system_files": confine::system::files(true),
         "not_yet": ["mirai"],
     })
 }
@@ -43,7 +44,7 @@ fn confined(supervisor: &Path) -> Value {
         Err(error) => return refused(format!("the supervisor cannot be used: {error}")),
     };
     match probe(&program, &Confinement::default(), &Cancel::default()) {
-        Ok(found) => json!({"kernel": found.mechanisms, "gaps": found.gaps}),
+        Ok(found) => json!({"kernel": found.mechanisms, "gaps": confine::gaps(&found)}),
         Err(error) => refused(error.reason),
     }
 }

@@ -8,6 +8,7 @@ pub mod admission;
 mod beneath;
 pub mod capability;
 pub mod carve_out;
+mod character;
 pub mod confine;
 pub mod effect;
 pub mod environment;

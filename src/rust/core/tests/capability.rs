@@ -4,10 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rhocap_core::capability::{
-    deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved,
-};
-use rhocap_core::environment::{Entry, EnvironmentSpec, Source};
+use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved};
+use rhocap_core::environment::{Entry, Source};
 use rhocap_core::limits::Limits;
 use rhocap_core::outcome::Code;
 use rhocap_core::policy::{Network, Placement, Process};
@@ -37,23 +35,13 @@ fn tree() -> tempfile::TempDir {
 fn spec(tree: &tempfile::TempDir) -> CapabilitySpec {
     let root = bytes(tree.path().join("root"));
     CapabilitySpec {
-        read: Vec::new(),
         write: vec![root.clone()],
-        cwd: root,
-        libraries: Vec::new(),
-        environment: EnvironmentSpec::default(),
-        process: Process::None,
-        network: Network::None,
-        placement: Placement::Local,
-        deny: texts(deny_defaults()),
-        protect: texts(protect_defaults()),
-        limits: Limits::default(),
-        reserved: Vec::new(),
         // Opened, and never run here.
         commands: CommandSpec {
             supervisor: b"/bin/sh".to_vec(),
             beside: b"/tmp".to_vec(),
         },
+        ..CapabilitySpec::new(root)
     }
 }
 

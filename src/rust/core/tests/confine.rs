@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rhocap_core::admission::admit;
-use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec, Reserved};
+use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec, Reserved};
 use rhocap_core::confine::copy::MOST_BYTES;
 use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
@@ -21,11 +21,12 @@ use rhocap_core::confine::quarantine::{self, Fate, Swept};
 use rhocap_core::confine::scan::scan;
 use rhocap_core::confine::{self, Plan};
 use rhocap_core::effect::Cancel;
-use rhocap_core::environment::EnvironmentSpec;
 use rhocap_core::limits::Limits;
 use rhocap_core::outcome::{Code, Refusal};
-use rhocap_core::policy::{Network, Placement, Process};
+use rhocap_core::policy::{Network, Process};
 use rhocap_core::resolve::{Use, Want};
+
+mod skip;
 
 /// A directory `root` in a directory of its own, by the kernel's own path.
 struct Tree {
@@ -62,19 +63,8 @@ impl Tree {
 
     fn spec(&self) -> CapabilitySpec {
         CapabilitySpec {
-            read: Vec::new(),
             write: vec![bytes(&self.at("root"))],
-            cwd: bytes(&self.top),
-            libraries: Vec::new(),
-            environment: EnvironmentSpec::default(),
-            process: Process::None,
-            network: Network::None,
-            placement: Placement::Local,
-            deny: texts(deny_defaults()),
-            protect: texts(protect_defaults()),
-            limits: Limits::default(),
-            reserved: Vec::new(),
-            commands: CommandSpec::default(),
+            ..CapabilitySpec::new(bytes(&self.top))
         }
     }
 
@@ -904,13 +894,11 @@ fn ten_thousand_new_names() {
 #[test]
 fn a_quarantine_on_another_file_system() {
     let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
-        println!("skipped: no /dev/shm");
-        return;
+        return skip::skip("shm", "no /dev/shm");
     };
     let tree = Tree::new();
     if fs::metadata(other.path()).unwrap().dev() == fs::metadata(&tree.top).unwrap().dev() {
-        println!("skipped: one file system");
-        return;
+        return skip::skip("shm", "one file system");
     }
     let capability = tree.capability(|_| {});
     let before = plan(&capability);
@@ -1057,8 +1045,7 @@ fn other_mounts() {
     let mut unshare = std::process::Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--mount"]);
     if !unshare.arg("true").status().is_ok_and(|status| status.success()) {
-        println!("skipped: no mount namespace can be had");
-        return;
+        return skip::skip("user_namespace", "no mount namespace can be had");
     }
     let done = std::process::Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount"])

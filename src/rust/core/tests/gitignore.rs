@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 use rhocap_core::carve_out::{CarveOuts, Effect, Leaf};
 
+mod skip;
+
 /// Lists of patterns; all names are in lower case, because case is where we differ on purpose.
 const LISTS: &[&[&str]] = &[
     &["a"],
@@ -95,8 +97,7 @@ const PATHS: &[&str] = &[
 #[test]
 fn patterns_mean_what_they_mean_to_git() {
     if Command::new("git").arg("--version").output().is_err() {
-        println!("skipped: gitignore: git is not installed");
-        return;
+        return skip::skip("git", "git is not installed");
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let git = |arguments: &[&str]| {

@@ -7,12 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
 use rhocap_core::admission::admit;
-use rhocap_core::capability::CommandSpec;
 use rhocap_core::capability::{Capability, CapabilitySpec};
-use rhocap_core::environment::EnvironmentSpec;
-use rhocap_core::limits::Limits;
 use rhocap_core::outcome::Code;
-use rhocap_core::policy::{Network, Placement, Process};
 use rhocap_core::resolve::{Use, Want};
 use seccompiler::{SeccompAction, SeccompFilter};
 
@@ -53,18 +49,9 @@ fn child(path: &str) -> ! {
     let root = base.canonicalize().expect("its name").as_os_str().as_bytes().to_vec();
     let capability = Capability::new(CapabilitySpec {
         read: vec![root.clone()],
-        write: vec![],
-        cwd: root,
-        libraries: vec![],
-        environment: EnvironmentSpec::default(),
-        process: Process::None,
-        network: Network::None,
-        placement: Placement::Local,
         deny: vec![],
         protect: vec![],
-        limits: Limits::default(),
-        reserved: vec![],
-        commands: CommandSpec::default(),
+        ..CapabilitySpec::new(root)
     })
     .expect("a capability");
     let filter = SeccompFilter::new(

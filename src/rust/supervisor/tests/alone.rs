@@ -369,8 +369,7 @@ fn trees_are_ended_where_the_kernel_does_not_tell_children() {
     };
     let possible = hidden(&["/bin/true"]).status().is_ok_and(|status| status.success());
     if !possible {
-        println!("skipped: no mount namespace in which it can be hidden");
-        return;
+        return harness::skip("user_namespace", "no mount namespace in which it can be hidden");
     }
     let trap = Trap::new("told");
     let mark = format!("rhocap-alone-{}-told.", std::process::id());

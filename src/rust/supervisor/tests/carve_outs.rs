@@ -10,10 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rhocap_core::capability::{deny_defaults, protect_defaults, Capability, CapabilitySpec, CommandSpec};
-use rhocap_core::environment::EnvironmentSpec;
-use rhocap_core::limits::Limits;
-use rhocap_core::policy::{Network, Placement, Process};
+use harness::{deny, on_a_thread, skip, NAMESPACES};
+use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec};
+use rhocap_core::policy::Process;
 use rhocap_core::process::protocol::Exit;
 use rhocap_core::resolve::Use;
 use rhocap_core::verb::command::Ask;
@@ -47,7 +46,8 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new() -> Option<Self> {
+    /// `mechanism` is what of the host it needs.
+    fn new(mechanism: &str) -> Option<Self> {
         let kept = tempfile::tempdir().unwrap();
         let top = kept.path().canonicalize().unwrap();
         for file in FILES {
@@ -56,25 +56,16 @@ impl Fixture {
         }
         fs::create_dir(top.join("beside")).unwrap();
         let root = top.join("root");
-        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
         let made = Capability::new(CapabilitySpec {
-            read: Vec::new(),
             write: vec![bytes(&root)],
-            cwd: bytes(&root),
             // Readable inside of what is writable.
             libraries: vec![bytes(root.join("lib"))],
-            environment: EnvironmentSpec::default(),
             process: Process::Confined,
-            network: Network::None,
-            placement: Placement::Local,
-            deny: texts(deny_defaults()),
-            protect: texts(protect_defaults()),
-            limits: Limits::default(),
-            reserved: Vec::new(),
             commands: CommandSpec {
                 supervisor: env!("CARGO_BIN_EXE_rhocap-supervisor").into(),
                 beside: bytes(top.join("beside")),
             },
+            ..CapabilitySpec::new(bytes(&root))
         });
         match made {
             Ok(capability) => Some(Self {
@@ -83,7 +74,7 @@ impl Fixture {
                 capability,
             }),
             Err(misuse) if misuse.kind == "not_enforceable" => {
-                println!("SKIPPED: {misuse}");
+                skip(mechanism, misuse);
                 None
             }
             Err(misuse) => panic!("{misuse}"),
@@ -182,9 +173,12 @@ const TAKEN: &[(&str, &[&str])] = &[
 ];
 
 fn check(mounts: bool) {
-    let Some(fixture) = Fixture::new() else { return };
+    let mechanism = if mounts { "mount_namespace" } else { "landlock" };
+    let Some(fixture) = Fixture::new(mechanism) else {
+        return;
+    };
     if fixture.mechanism() != mounts {
-        return println!("SKIPPED: mounts are {}", if mounts { "not to be had" } else { "there" });
+        return skip(mechanism, "there is another");
     }
     let digest = || {
         let mut all: Vec<_> = FILES
@@ -243,11 +237,8 @@ fn with_mounts() {
 
 #[test]
 fn with_landlock_alone() {
-    let done = std::thread::spawn(|| {
-        harness::refuse_namespaces();
+    on_a_thread(|| {
+        deny(NAMESPACES, libc::EPERM);
         check(false);
     });
-    if let Err(panic) = done.join() {
-        std::panic::resume_unwind(panic);
-    }
 }

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use harness::{Ask, SUPERVISOR};
+use harness::{skip, Answer, Ask, ENDLESS, EXITS, LEFTOVERS, SUPERVISOR};
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::{run, Command, Ending};
 use rhocap_core::process::protocol::{Cause, Exit, Method, Stage, Start};
@@ -15,33 +15,10 @@ use rhocap_core::process::supervisor::{Program, Unusable};
 
 #[test]
 fn exits_and_output() {
-    for (command, exit, text) in [
-        ("echo hi", Exit::Exited(0), "hi\n"),
-        ("exit 7", Exit::Exited(7), ""),
-        ("exit 255", Exit::Exited(255), ""),
-        ("exit 256", Exit::Exited(0), ""),
-        ("exit 124", Exit::Exited(124), ""),
-        ("kill -9 $$", Exit::Signalled(9), ""),
-        ("kill -TERM $$", Exit::Signalled(15), ""),
-        ("kill -34 $$", Exit::Signalled(34), ""),
-        ("kill -9 0", Exit::Signalled(9), ""),
-        ("printf abc", Exit::Exited(0), "abc"),
-        ("echo e >&2", Exit::Exited(0), "e\n"),
-        ("echo a; echo b >&2; echo c", Exit::Exited(0), "a\nb\nc\n"),
-        ("printf 'a\\0b'", Exit::Exited(0), "a\0b"),
-        (
-            "echo '!' \"`echo x`\" \"$((1+1))\" 'a\\'",
-            Exit::Exited(0),
-            "! x 2 a\\\n",
-        ),
-        ("cat <<'E'\n$HOME\nE", Exit::Exited(0), "$HOME\n"),
-        ("echo $(seq 1 20000) | wc -c", Exit::Exited(0), "108894\n"),
-        ("cat", Exit::Exited(0), ""),
-        ("read x; echo \"$?\"", Exit::Exited(0), "1\n"),
-    ] {
+    for (command, exit, text) in EXITS {
         let answer = Ask::new(command).run();
-        answer.is(Cause::Natural, exit);
-        assert_eq!(answer.text(), text, "{command}");
+        answer.is(Cause::Natural, *exit);
+        assert_eq!(answer.text(), *text, "{command}");
     }
     let answer = Ask::new("nosuchcmd").run();
     answer.is(Cause::Natural, Exit::Exited(127));
@@ -191,21 +168,16 @@ fn signals_and_session_are_the_defaults() {
 
 #[test]
 fn what_a_command_leaves_behind_is_ended() {
-    for command in [
-        "(SLEEP) & echo done",
-        "(SLEEP) & disown; echo done",
-        "setsid -f bash -c 'SLEEP'; echo done",
-        "exec 9>&1; setsid -f bash -c 'SLEEP' >/dev/null; echo done",
-        "( ( (SLEEP) & ) & ); echo done",
-        "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; echo done",
-        "setsid -f bash -c 'trap \"\" TERM HUP INT; SLEEP'; echo done",
-        "nohup bash -c 'SLEEP' >/dev/null 2>&1 & echo done",
-        "setsid -f bash -c 'kill -STOP $$; SLEEP'; echo done",
-    ] {
+    for command in LEFTOVERS {
         let answer = Ask::new(command).run();
         answer.is(Cause::Natural, Exit::Exited(0));
         assert_eq!(answer.text(), "done\n", "{command}");
-        assert!(answer.took < Duration::from_secs(5), "{command}: {:?}", answer.took);
+        // It was there, and had not come to its end.
+        assert!(
+            answer.end().found >= 1 && answer.end().killed >= 1,
+            "{command}: {:?}",
+            answer.end()
+        );
     }
     // What comes late is not waited for.
     let answer = Ask::new("(sleep 5; echo late) & echo early").run();
@@ -215,42 +187,38 @@ fn what_a_command_leaves_behind_is_ended() {
 
 #[test]
 fn trees_that_time_out_are_ended() {
-    for command in [
-        "(SLEEP)",
-        "setsid bash -c 'SLEEP' & (SLEEP)",
-        "setsid -f bash -c 'SLEEP'; (SLEEP)",
-        "( ( (SLEEP) & ) & ); (SLEEP)",
-        "nohup bash -c 'SLEEP' >/dev/null 2>&1 & disown; (SLEEP)",
-        "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; (SLEEP)",
-        "setsid bash -c 'kill -STOP $$; SLEEP' & (SLEEP)",
-        "kill -STOP $$",
-        "coproc (SLEEP); wait",
-        "( (SLEEP) & (SLEEP) & wait )",
-        "for i in $(seq 40); do setsid -f bash -c 'SLEEP'; done; (SLEEP)",
-    ] {
+    for command in ENDLESS {
         let answer = Ask::late(command).run();
         assert_eq!(answer.end().cause, Cause::TimedOut, "{command}");
         assert!(answer.end().ran >= Duration::from_secs(1), "{command}");
-        assert!(answer.took < Duration::from_secs(10), "{command}: {:?}", answer.took);
         assert!(answer.ran.signals.iter().any(|(signal, ..)| *signal == libc::SIGTERM));
     }
     if Path::new("/usr/bin/script").exists() {
         let answer = Ask::late("script -qc 'bash -c \"SLEEP\"' /dev/null").run();
         assert_eq!(answer.end().cause, Cause::TimedOut, "a terminal of its own");
+    } else {
+        skip("script", "a terminal of its own");
     }
     // Those who clean up may; those who ignore it may not.
+    let signals = |answer: &Answer| {
+        answer
+            .ran
+            .signals
+            .iter()
+            .map(|(signal, ..)| *signal)
+            .collect::<Vec<_>>()
+    };
     let answer = Ask {
-        grace: Duration::from_secs(5),
-        ..Ask::late("trap 'echo cleaned; exit 3' TERM; sleep 30 & wait")
+        grace: Duration::from_secs(20),
+        ..Ask::new("trap 'echo cleaned; exit 3' TERM; echo ready; sleep 30 & wait")
     }
-    .run();
-    answer.is(Cause::TimedOut, Exit::Exited(3));
-    assert_eq!(answer.text(), "cleaned\n");
-    assert!(answer.took < Duration::from_secs(5));
-    let answer = Ask::late("trap '' TERM INT HUP QUIT; while :; do sleep 1; done").run();
-    answer.is(Cause::TimedOut, Exit::Signalled(9));
-    let signals: Vec<i32> = answer.ran.signals.iter().map(|(signal, ..)| *signal).collect();
-    assert_eq!(signals, [libc::SIGTERM, libc::SIGKILL]);
+    .run_until("ready\n");
+    answer.is(Cause::Cancelled, Exit::Exited(3));
+    assert_eq!(answer.text(), "ready\ncleaned\n");
+    assert_eq!(signals(&answer), [libc::SIGTERM], "the grace is not waited for");
+    let answer = Ask::new("trap '' TERM INT HUP QUIT; echo ready; while :; do sleep 1; done").run_until("ready\n");
+    answer.is(Cause::Cancelled, Exit::Signalled(9));
+    assert_eq!(signals(&answer), [libc::SIGTERM, libc::SIGKILL]);
 }
 
 #[test]
@@ -302,7 +270,6 @@ fn a_call_can_be_cancelled_at_any_time() {
     });
     let answer = Ask::new("(SLEEP) & (SLEEP)").run_with(&cancel);
     assert_eq!(answer.end().cause, Cause::Cancelled);
-    assert!(answer.took < Duration::from_secs(10));
     thread.join().expect("the thread");
 
     // Around its start, and around its own end. `RHOCAP_RACES=1000` is the full size.
@@ -367,8 +334,8 @@ fn a_lost_supervisor_is_told_and_nothing_is_left() {
             lost.swept.searched && lost.swept.survivors.is_empty(),
             "{command}: {lost:?}"
         );
-        // A generous bound, far below the command's own time.
-        assert!(answer.took < Duration::from_secs(8), "{command}: {:?}", answer.took);
+        // None of it had come to its end.
+        assert!(lost.swept.killed >= 1, "{command}: {lost:?}");
     }
 }
 
@@ -401,8 +368,7 @@ fn a_command_has_a_control_group_where_the_host_gives_one() {
         .find_map(|line| Some(line.strip_prefix("0::/")?.to_owned()));
     if groups().is_none() {
         assert_eq!(ended.end().method, Method::Descent);
-        println!("skipped: no control group can be made here");
-        return;
+        return skip("control_group", "none can be made here");
     }
     assert_eq!(ended.end().method, Method::Group);
     let group = group.expect("a group");

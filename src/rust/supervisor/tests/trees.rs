@@ -119,54 +119,56 @@ fn kinds() -> Vec<&'static Kind> {
         .filter(|(_, probe)| !works(probe))
         .map(|(word, _)| *word)
         .collect();
-    println!("cannot be made here: {missing:?}");
+    for word in &missing {
+        let mechanism = word.split(' ').next().unwrap_or(word);
+        let mechanism = if mechanism == "unshare" {
+            "user_namespace"
+        } else {
+            mechanism
+        };
+        harness::skip(mechanism, format!("no trees with {word}"));
+    }
     KINDS
         .iter()
         .filter(|kind| !missing.iter().any(|word| kind.text.contains(word)))
         .collect()
 }
 
-/// A part of a tree, of at most so many processes.
-fn part(
-    random: &mut Random,
-    kinds: &[&Kind],
-    depth: u32,
-    room: &mut u32,
-    used: &mut BTreeMap<&'static str, u32>,
-) -> String {
-    let kind = kinds[usize::try_from(random.below(kinds.len() as u64)).expect("an index")];
-    if depth == 0 || *room < kind.processes + 2 {
-        return "( SLEEP ) &\n".to_owned();
-    }
-    *room -= kind.processes + 1;
-    *used.entry(kind.name).or_default() += 1;
-    let inside = body(random, kinds, depth - 1, room, used);
-    // The longer word first: it holds the shorter one.
-    let text = kind
-        .text
-        .replace("SLEEPQ", "\u{1}")
-        .replace('Q', &quoted(&inside))
-        .replace('X', &inside)
-        .replace('\u{1}', &quoted("SLEEP"));
-    format!("(\n{text}\n) &\n")
+/// Makes a tree of what works here.
+struct Maker<'a> {
+    random: &'a mut Random,
+    kinds: &'a [&'static Kind],
+    /// How many more processes it may have.
+    room: u32,
+    used: &'a mut BTreeMap<&'static str, u32>,
 }
 
-/// Some parts beside each other, and one process that stays.
-fn body(
-    random: &mut Random,
-    kinds: &[&Kind],
-    depth: u32,
-    room: &mut u32,
-    used: &mut BTreeMap<&'static str, u32>,
-) -> String {
-    *room = room.saturating_sub(1);
-    let mut text = String::new();
-    for _ in 0..random.below(3) {
-        if *room > 4 && depth > 0 {
-            text.push_str(&part(random, kinds, depth, room, used));
+impl Maker<'_> {
+    /// A part of it: some parts beside each other and one process that stays, in a random kind.
+    fn part(&mut self, depth: u32) -> String {
+        let kind = self.random.below(self.kinds.len() as u64);
+        let kind = self.kinds[usize::try_from(kind).expect("an index")];
+        if depth == 0 || self.room < kind.processes + 2 {
+            return "( SLEEP ) &\n".to_owned();
         }
+        self.room -= kind.processes + 2;
+        *self.used.entry(kind.name).or_default() += 1;
+        let mut inside = String::new();
+        for _ in 0..self.random.below(3) {
+            if self.room > 4 && depth > 1 {
+                inside.push_str(&self.part(depth - 1));
+            }
+        }
+        inside.push_str("( SLEEP )");
+        // The longer word first: it holds the shorter one.
+        let text = kind
+            .text
+            .replace("SLEEPQ", "\u{1}")
+            .replace('Q', &quoted(&inside))
+            .replace('X', &inside)
+            .replace('\u{1}', &quoted("SLEEP"));
+        format!("(\n{text}\n) &\n")
     }
-    text + "( SLEEP )"
 }
 
 /// How a tree ends.
@@ -192,11 +194,17 @@ fn random_nasty_trees_leave_nothing() {
     let mut random = Random(seed);
     let (mut used, mut ways, mut killed) = (BTreeMap::new(), BTreeMap::new(), 0_u64);
     for tree in 0..count {
-        let mut room = MOST - 10;
         let mut parts = String::new();
-        for _ in 0..=random.below(5) {
-            if room > 6 {
-                parts.push_str(&part(&mut random, &kinds, 3, &mut room, &mut used));
+        let more = random.below(5);
+        let mut maker = Maker {
+            random: &mut random,
+            kinds: &kinds,
+            room: MOST - 10,
+            used: &mut used,
+        };
+        for _ in 0..=more {
+            if maker.room > 6 {
+                parts.push_str(&maker.part(3));
             }
         }
         let way = match random.below(8) {

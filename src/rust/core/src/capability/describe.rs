@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{json, Value};
 
 use super::{with_slash, Capability};
+use crate::confine;
 use crate::escape::display;
 use crate::path;
 use crate::policy::{Network, Process, UNRESTRICTED_SENTENCE};
@@ -25,8 +26,8 @@ impl Capability {
             })
             .collect();
         if let Some(enforcement) = self.enforcement() {
-            shown["system"] = crate::confine::system::files(self.network == Network::Host).into();
-            shown["enforced_by"] = json!({"kernel": enforcement.mechanisms, "gaps": enforcement.gaps});
+            shown["system"] = confine::system::files(self.network == Network::Host).into();
+            shown["enforced_by"] = json!({"kernel": enforcement.mechanisms, "gaps": confine::gaps(enforcement)});
         }
         if let Some(private) = self.private() {
             shown["private"] = display(private.path().as_os_str().as_bytes()).into();

@@ -1,5 +1,6 @@
 //! What a user asks a capability to be, and what a smaller one keeps.
 
+use super::{deny_defaults, protect_defaults};
 use crate::environment::EnvironmentSpec;
 use crate::limits::Limits;
 use crate::policy::{Network, Placement, Process};
@@ -52,6 +53,29 @@ pub struct CapabilitySpec {
     pub reserved: Vec<Reserved>,
     /// What commands need.
     pub commands: CommandSpec,
+}
+
+impl CapabilitySpec {
+    /// Nothing but a working directory, with the default carve-outs and bounds.
+    #[must_use]
+    pub fn new(cwd: Vec<u8>) -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        Self {
+            read: Vec::new(),
+            write: Vec::new(),
+            cwd,
+            libraries: Vec::new(),
+            environment: EnvironmentSpec::default(),
+            process: Process::None,
+            network: Network::None,
+            placement: Placement::Local,
+            deny: texts(deny_defaults()),
+            protect: texts(protect_defaults()),
+            limits: Limits::default(),
+            reserved: Vec::new(),
+            commands: CommandSpec::default(),
+        }
+    }
 }
 
 /// What a narrower capability keeps. `None` keeps what there is.

@@ -42,6 +42,17 @@ pub struct Plan {
     pub before: Found,
 }
 
+/// Names that a pattern covers and that a command makes: they are looked for when it has ended.
+const LATER_NAMES: &str = "later_names";
+
+/// What is not covered while a command runs: what the kernel leaves open, and what only a look
+/// afterwards closes. Receipts, capabilities and the report of the host say the same.
+#[must_use]
+pub fn gaps(enforcement: &Enforcement) -> Vec<String> {
+    let kernel = enforcement.gaps.iter().cloned();
+    kernel.chain([LATER_NAMES.to_owned()]).collect()
+}
+
 /// Finds out what the kernel enforces for a capability, by building it without executing anything.
 ///
 /// # Errors

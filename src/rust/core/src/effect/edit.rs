@@ -7,6 +7,7 @@ use similar::{Change, TextDiff};
 use super::install::{self, Basis, Entry};
 use super::write::Expected;
 use super::{read, Context};
+use crate::character::floor;
 use crate::outcome::{Code, Refusal};
 use crate::version;
 
@@ -198,11 +199,7 @@ fn difference(before: &[u8], after: &[u8], path: &str) -> (String, bool) {
     if text.len() <= DIFF_BYTES {
         return (text, false);
     }
-    let mut end = DIFF_BYTES;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
+    text.truncate(floor(&text, DIFF_BYTES));
     (text, true)
 }
 

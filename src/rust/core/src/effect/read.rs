@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 
 use super::{Cancel, Context};
+use crate::character::floor;
 use crate::facts::Facts;
 use crate::outcome::{Code, Refusal};
 use crate::parallel::both;
@@ -152,10 +153,7 @@ pub fn text(
     let skip = usize::try_from(part.skip)
         .unwrap_or(usize::MAX)
         .min(asked_end - lines_start);
-    let mut start = lines_start + skip;
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
+    let start = floor(&text, lines_start + skip);
     let skipped = &text.as_bytes()[lines_start..start];
     first_line += memchr::memchr_iter(b'\n', skipped).count() as u64;
     let first_byte = (skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1)) as u64 + 1;
@@ -166,10 +164,7 @@ pub fn text(
     };
     let mut end = asked_end;
     if (asked_end - start) as u64 > most {
-        end = start + usize::try_from(most).unwrap_or(usize::MAX);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
+        end = floor(&text, start + usize::try_from(most).unwrap_or(usize::MAX));
     }
     // In place: a copy might find no memory, and that would end R.
     text.truncate(end);

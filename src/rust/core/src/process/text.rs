@@ -6,6 +6,7 @@
 //! obey the others.
 
 use super::output::Kept;
+use crate::character::floor;
 
 /// Most lines that a model gets.
 pub const MODEL_LINES: usize = 2000;
@@ -198,13 +199,6 @@ fn end(text: &str, most_lines: usize, most_bytes: usize) -> &str {
     }
     // The first line is cut: leave it out when it is not the only one.
     memchr::memchr(b'\n', inner.as_bytes()).map_or(room, |at| &room[at + 1..])
-}
-
-fn floor(text: &str, most: usize) -> usize {
-    (0..=most.min(text.len()))
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
 }
 
 /// How many bytes at the end are the start of a character that is not whole.

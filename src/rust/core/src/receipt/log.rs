@@ -46,7 +46,9 @@ impl Log {
         held.made += 1;
         record.seq = held.made;
         record.previous.clone_from(&held.last);
-        let json = serde_json::to_string(&record).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+        let mut json = serde_json::to_string(&record).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+        // It was written into room that doubles, and is kept: up to half of it would hold nothing.
+        json.shrink_to_fit();
         let digest = blake3::hash(json.as_bytes()).to_hex()[..32].to_owned();
         held.last.clone_from(&digest);
         let receipt = Arc::new(Receipt {

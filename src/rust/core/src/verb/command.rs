@@ -4,14 +4,15 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::confined::{Confined, LATER_NAMES};
+use super::confined::Confined;
 use crate::capability::Capability;
+use crate::confine;
 use crate::effect::{Cancel, Context, Extent};
 use crate::outcome::{Code, Refusal};
 use crate::policy::{Process, UNRESTRICTED_SENTENCE};
 use crate::process::engine::{self, Ending, Ran};
 use crate::process::output::Kept;
-use crate::process::protocol::{Cause, End, Exit, Method, Start};
+use crate::process::protocol::{Cause, End, Exit, Method, Stage, Start};
 use crate::process::spill::Spill;
 use crate::process::text::Text;
 use crate::receipt::record::{CommandRecord, Output, SentSignal};
@@ -111,7 +112,7 @@ pub fn run(
         return Err(Code::ProcessNone.into());
     };
     program.check().map_err(|error| {
-        let refusal = Refusal::new(Code::SpawnFailed).with("stage", "supervisor");
+        let refusal = Refusal::new(Code::SpawnFailed).with("stage", NO_SUPERVISOR);
         refusal.say(format!(
             "rhocap's supervisor cannot be used: {error}. Nothing was run; install rhocap again."
         ))
@@ -145,7 +146,7 @@ pub fn run(
         on_output(bytes);
     });
     let cancel = context.cancel;
-    let nothing_ran = |spill: Option<Spill>, stage, errno| {
+    let nothing_ran = |spill: Option<Spill>, stage: Option<Stage>, errno| {
         if let Some(spill) = spill {
             spill.discard();
         }
@@ -154,10 +155,10 @@ pub fn run(
     };
     let ran = match ran {
         Ok(ran) => ran,
-        Err(errno) => return nothing_ran(spill, "supervisor", errno as i32),
+        Err(errno) => return nothing_ran(spill, None, errno as i32),
     };
     let (ended, exit, end) = match &ran.ending {
-        Ending::NotStarted(stage, errno) => return nothing_ran(spill, stage.as_str(), *errno),
+        Ending::NotStarted(stage, errno) => return nothing_ran(spill, Some(*stage), *errno),
         Ending::SupervisorLost(lost) => (Ended::SupervisorLost, lost.leader, None),
         Ending::Ended(end) => (ended(end, context.cancel), end.leader, Some(end)),
     };
@@ -173,9 +174,8 @@ pub fn run(
         record.carve_outs = carve_outs;
         let enforcement = ran.enforcement.clone().unwrap_or_default();
         context.report.restrictions = std::mem::take(&mut confined.restrictions);
+        context.report.gaps.extend(confine::gaps(&enforcement));
         context.report.kernel = enforcement.mechanisms;
-        context.report.gaps.extend(enforcement.gaps);
-        context.report.gaps.push(LATER_NAMES.to_owned());
         context.report.gaps.extend(gap.map(str::to_owned));
     }
     context.report.extent = if ended.code().is_none() {
@@ -214,24 +214,35 @@ fn ended(end: &End, cancel: &Cancel) -> Ended {
     }
 }
 
-fn not_started(stage: &'static str, errno: i32, shell: &str) -> Refusal {
-    const E2BIG: i32 = 7;
+/// The stage of what failed before there was a supervisor, which tells the others.
+const NO_SUPERVISOR: &str = "supervisor";
+
+fn not_started(stage: Option<Stage>, errno: i32, shell: &str) -> Refusal {
+    let word = stage.map_or(NO_SUPERVISOR, Stage::as_str);
     let error = std::io::Error::from_raw_os_error(errno);
-    let what = match (stage, errno) {
-        ("exec", E2BIG) => {
+    let what = match stage {
+        Some(Stage::Execute) if errno == rustix::io::Errno::TOOBIG.raw_os_error() => {
             "The command and its environment are longer than the system allows. Write the command to a file, and run that."
                 .to_owned()
         }
-        ("exec", _) => format!("The shell {} cannot be run: {error}.", crate::escape::display(shell.as_bytes())),
-        ("namespace" | "mount" | "landlock" | "seccomp" | "privileges" | "bounds" | "required", _) => {
-            format!("The command could not be confined ({stage}): {error}.")
+        Some(Stage::Execute) => format!("The shell {} cannot be run: {error}.", crate::escape::display(shell.as_bytes())),
+        Some(
+            Stage::Namespace
+            | Stage::Mount
+            | Stage::Landlock
+            | Stage::Seccomp
+            | Stage::Privileges
+            | Stage::Bounds
+            | Stage::Required,
+        ) => format!("The command could not be confined ({word}): {error}."),
+        Some(Stage::WorkingDirectory) => format!("The working directory cannot be entered: {error}."),
+        None | Some(Stage::Order | Stage::Fork | Stage::Setup) => {
+            format!("The command could not be started ({word}): {error}.")
         }
-        ("cwd", _) => format!("The working directory cannot be entered: {error}."),
-        _ => format!("The command could not be started ({stage}): {error}."),
     };
     Refusal::new(Code::SpawnFailed)
         .say(format!("{what} Nothing was run."))
-        .with("stage", stage)
+        .with("stage", word)
         .with("errno", errno)
 }
 

@@ -11,9 +11,6 @@ use crate::receipt::record::CarveOut;
 
 use super::overlap::{Others, Overlap};
 
-/// A name under which the command could make what a pattern covers: it is looked for afterwards.
-pub const LATER_NAMES: &str = "later_names";
-
 /// The confinement of one command.
 pub struct Confined<'a> {
     capability: &'a Capability,

@@ -14,6 +14,7 @@ use super::request::SHOWN;
 use super::{Access, Admitted, Caller, Expected, ReadPart, Request, Target, Value};
 use crate::admission::{self, admit};
 use crate::capability::Capability;
+use crate::character::floor;
 use crate::effect::edit::{self, Replacement};
 use crate::effect::relocate::{self, Fault, Side};
 use crate::effect::{list, read, remove, write, Cancel, Context, Extent, Report};
@@ -186,8 +187,7 @@ impl<'a> Work<'a> {
             }
             Request::Reject { mut refusal, .. } => {
                 if refusal.message.len() > SHOWN {
-                    let end = (0..=SHOWN).rev().find(|at| refusal.message.is_char_boundary(*at));
-                    refusal.message.truncate(end.unwrap_or(0));
+                    refusal.message.truncate(floor(&refusal.message, SHOWN));
                     refusal.message.push_str("...");
                 }
                 work.refused = Some(refusal.into());

@@ -5,15 +5,82 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::{run, Command, Ending, Ran};
 use rhocap_core::process::protocol::{Cause, End, Exit, Start};
 use rhocap_core::process::supervisor::Program;
 
+#[path = "../../../core/tests/skip/mod.rs"]
+mod skip;
+
+pub use skip::skip;
+
 /// The supervisor that is tested.
 pub const SUPERVISOR: &str = env!("CARGO_BIN_EXE_rhocap-supervisor");
+
+/// Commands that end by themselves, whatever holds them: their exits and their output.
+pub const EXITS: &[(&str, Exit, &str)] = &[
+    ("echo hi", Exit::Exited(0), "hi\n"),
+    ("exit 7", Exit::Exited(7), ""),
+    ("exit 255", Exit::Exited(255), ""),
+    ("exit 256", Exit::Exited(0), ""),
+    ("exit 124", Exit::Exited(124), ""),
+    ("kill -9 $$", Exit::Signalled(9), ""),
+    ("kill -TERM $$", Exit::Signalled(15), ""),
+    ("kill -34 $$", Exit::Signalled(34), ""),
+    ("kill -9 0", Exit::Signalled(9), ""),
+    ("printf abc", Exit::Exited(0), "abc"),
+    ("echo e >&2", Exit::Exited(0), "e\n"),
+    ("echo a; echo b >&2; echo c", Exit::Exited(0), "a\nb\nc\n"),
+    ("printf 'a\\0b'", Exit::Exited(0), "a\0b"),
+    (
+        "echo '!' \"`echo x`\" \"$((1+1))\" 'a\\'",
+        Exit::Exited(0),
+        "! x 2 a\\\n",
+    ),
+    ("cat <<'E'\n$HOME\nE", Exit::Exited(0), "$HOME\n"),
+    ("echo $(seq 1 20000) | wc -c", Exit::Exited(0), "108894\n"),
+    ("cat", Exit::Exited(0), ""),
+    ("read x; echo \"$?\"", Exit::Exited(0), "1\n"),
+    ("cat <(echo sub)", Exit::Exited(0), "sub\n"),
+    (
+        "echo x | tee /dev/stderr 2>/dev/null; echo $?",
+        Exit::Exited(0),
+        "x\n0\n",
+    ),
+    ("true & wait; echo done", Exit::Exited(0), "done\n"),
+    ("echo $$ | grep -qx 1 && echo first", Exit::Exited(1), ""),
+];
+
+/// Commands that end at once, say "done", and leave one process.
+pub const LEFTOVERS: &[&str] = &[
+    "(SLEEP) & echo done",
+    "(SLEEP) & disown; echo done",
+    "setsid -f bash -c 'SLEEP'; echo done",
+    "exec 9>&1; setsid -f bash -c 'SLEEP' >/dev/null; echo done",
+    "( ( (SLEEP) & ) & ); echo done",
+    "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; echo done",
+    "setsid -f bash -c 'trap \"\" TERM HUP INT; SLEEP'; echo done",
+    "nohup bash -c 'SLEEP' >/dev/null 2>&1 & echo done",
+    "setsid -f bash -c 'kill -STOP $$; SLEEP'; echo done",
+];
+
+/// Commands that do not end, and what they start.
+pub const ENDLESS: &[&str] = &[
+    "(SLEEP)",
+    "setsid bash -c 'SLEEP' & (SLEEP)",
+    "setsid -f bash -c 'SLEEP'; (SLEEP)",
+    "( ( (SLEEP) & ) & ); (SLEEP)",
+    "nohup bash -c 'SLEEP' >/dev/null 2>&1 & disown; (SLEEP)",
+    "setsid -f env -i bash -c 'SLEEP' </dev/null >/dev/null 2>&1; (SLEEP)",
+    "setsid bash -c 'kill -STOP $$; SLEEP' & (SLEEP)",
+    "kill -STOP $$",
+    "coproc (SLEEP); wait",
+    "( (SLEEP) & (SLEEP) & wait )",
+    "for i in $(seq 40); do setsid -f bash -c 'SLEEP'; done; (SLEEP)",
+];
 
 /// A command, and what it is run with.
 pub struct Ask<'a> {
@@ -53,8 +120,19 @@ impl<'a> Ask<'a> {
         self.run_with(&Cancel::default())
     }
 
-    /// Runs it, and looks through /proc for whatever has the run's mark in its environment or arguments.
+    /// Cancels it as soon as it has said this.
+    pub fn run_until(&self, said: &str) -> Answer {
+        let cancel = Cancel::default();
+        let mut hear = cancel_at(said, &cancel);
+        self.run_and_hear(&cancel, &mut hear)
+    }
+
     pub fn run_with(&self, cancel: &Cancel) -> Answer {
+        self.run_and_hear(cancel, &mut |_| {})
+    }
+
+    /// Runs it, and looks through /proc for whatever has the run's mark in its environment or arguments.
+    fn run_and_hear(&self, cancel: &Cancel, hear: &mut dyn FnMut(&[u8])) -> Answer {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         // The point ends it: without it the mark of one run would be the start of another's.
         let mark = format!(
@@ -87,9 +165,7 @@ impl<'a> Ask<'a> {
             directory: directory.as_fd(),
             output_bytes: self.output,
         };
-        let started = Instant::now();
-        let ran = run(&program, &command, cancel, &mut |_| {}).expect("a supervisor");
-        let took = started.elapsed();
+        let ran = run(&program, &command, cancel, hear).expect("a supervisor");
         let left = marked(&mark);
         assert_eq!(
             left,
@@ -98,14 +174,24 @@ impl<'a> Ask<'a> {
             self.command,
             ran.ending
         );
-        Answer { ran, took }
+        Answer { ran }
+    }
+}
+
+/// Hears output, and cancels when this was said.
+pub fn cancel_at<'a>(said: &'a str, cancel: &'a Cancel) -> impl FnMut(&[u8]) + 'a {
+    let mut heard = Vec::new();
+    move |bytes| {
+        heard.extend_from_slice(bytes);
+        if heard.windows(said.len()).any(|part| part == said.as_bytes()) {
+            cancel.cancel();
+        }
     }
 }
 
 /// What came of it.
 pub struct Answer {
     pub ran: Ran,
-    pub took: Duration,
 }
 
 impl Answer {
@@ -157,29 +243,35 @@ pub fn marked(mark: &str) -> Vec<String> {
     found
 }
 
-/// Refuses namespaces on this thread and in what it starts.
+/// On a thread that ends with the test, under the test's name.
+pub fn on_a_thread(test: impl FnOnce() + Send + 'static) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let thread = std::thread::Builder::new().name(name).spawn(test).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Refuses calls on this thread and in what it starts: a host that does not give them.
 #[cfg(target_os = "linux")]
-pub fn refuse_namespaces() {
+pub fn deny(calls: &[(i64, Option<i32>)], errno: i32) {
     use seccompiler::{
         BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     };
-    let flag = |flag: i32| {
-        let flag = u64::from(flag.unsigned_abs());
-        let condition =
-            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag).expect("one");
-        SeccompRule::new(vec![condition]).expect("a rule")
-    };
-    let rules = [
-        (
-            libc::SYS_clone,
-            vec![flag(libc::CLONE_NEWUSER), flag(libc::CLONE_NEWNS)],
-        ),
-        (libc::SYS_unshare, Vec::new()),
-    ];
+    let mut rules = std::collections::BTreeMap::<i64, Vec<SeccompRule>>::new();
+    for (call, flag) in calls {
+        let rules = rules.entry(*call).or_default();
+        if let Some(flag) = flag {
+            let flag = u64::from(flag.unsigned_abs());
+            let condition =
+                SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag).expect("one");
+            rules.push(SeccompRule::new(vec![condition]).expect("a rule"));
+        }
+    }
     let filter: BpfProgram = SeccompFilter::new(
-        rules.into(),
+        rules,
         SeccompAction::Allow,
-        SeccompAction::Errno(libc::EPERM.unsigned_abs()),
+        SeccompAction::Errno(errno.unsigned_abs()),
         std::env::consts::ARCH.try_into().expect("a processor"),
     )
     .expect("a filter")
@@ -187,3 +279,11 @@ pub fn refuse_namespaces() {
     .expect("a program");
     seccompiler::apply_filter(&filter).expect("a filter");
 }
+
+/// The calls that make namespaces.
+#[cfg(target_os = "linux")]
+pub const NAMESPACES: &[(i64, Option<i32>)] = &[
+    (libc::SYS_clone, Some(libc::CLONE_NEWUSER)),
+    (libc::SYS_clone, Some(libc::CLONE_NEWNS)),
+    (libc::SYS_unshare, None),
+];
