@@ -83,7 +83,7 @@ rho_host_capability <- function(
     beside = dirname(normalizePath(tempdir()))
   )
   handle <- tryCatch(
-    check_boundary(core_capability_new(spec)),
+    await_capability(core_capability_new(spec)),
     rhocap_error_not_enforceable = function(cnd) {
       defaults <- formals(rho_host_capability)
       defaults$cwd <- NULL
@@ -227,7 +227,7 @@ rho_narrow <- function(
   if (!missing(limits)) {
     spec$limits <- limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()"))
   }
-  handle <- check_boundary(core_capability_narrow(handle, spec))
+  handle <- await_capability(core_capability_narrow(handle, spec))
   RhoHostCapability(handle = handle)
 }
 
@@ -339,6 +339,13 @@ capability_handle <- function(capability) {
 }
 
 capability_wanted <- "a capability, made by rho_host_capability() or rho_project_capability()"
+
+# What confines commands is found out by building it, which takes its time where a directory is
+# large or does not answer.
+await_capability <- function(value) {
+  value <- check_boundary(value)
+  if (identical(value[[1L]], "running")) await_job(value[[2L]]) else value[[2L]]
+}
 
 capability_facts <- function(capability) {
   check_boundary(core_capability_describe(capability_handle(capability)))

@@ -33,6 +33,8 @@ core_job_cancel <- function(handle) .Call(wrap__core_job_cancel, handle)
 
 core_job_take <- function(handle) .Call(wrap__core_job_take, handle)
 
+core_job_drop <- function(handle) .Call(wrap__core_job_drop, handle)
+
 core_list <- function(handle, tool, principal, path, recursive) .Call(wrap__core_list, handle, tool, principal, path, recursive)
 
 core_move <- function(handle, tool, principal, from, to, overwrite) .Call(wrap__core_move, handle, tool, principal, from, to, overwrite)

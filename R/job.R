@@ -4,10 +4,12 @@
 await_job <- function(job, on_output = NULL) {
   # An interrupt, or any other way out, asks the work to end and waits until it has: a write has
   # then removed its temporary file, and of a command nothing is left. A second interrupt leaves the
-  # work to end by itself.
+  # work to end by itself. What it had come to before it was asked, a capability with its directory,
+  # say, must not wait for the garbage collector.
   on.exit({
     check_boundary(core_job_cancel(job))
     wait_for_job(job)
+    check_boundary(core_job_drop(job))
   })
   if (!is.null(on_output)) {
     while (!check_boundary(core_job_wait(job, 0.05, TRUE))) {

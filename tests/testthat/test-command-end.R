@@ -141,12 +141,64 @@ test_that("what a killed R left of private directories is swept by the next", {
   expect_false(dir.exists(private))
 })
 
-test_that("a supervisor that is not what was installed is not run", {
-  tree <- new_tree()
+# The installed package once more, so that its supervisor can be another.
+copy_of_library <- function(env = parent.frame()) {
   library <- normalizePath(tempfile("library"), mustWork = FALSE)
   dir.create(library)
-  defer(function() unlink(library, recursive = TRUE), environment())
+  defer(function() unlink(library, recursive = TRUE), env)
   file.copy(find.package("rhocap"), library, recursive = TRUE)
+  library
+}
+
+test_that("an interrupt ends the making of a capability, and nothing of it is left", {
+  needs("callr")
+  skip_if_not(file.exists("/proc/self/task"))
+  tree <- new_tree()
+  library <- copy_of_library()
+  program <- file.path(library, "rhocap", "bin", "rhocap-supervisor")
+  # It takes what it is told, and never answers.
+  unlink(program)
+  file.copy(normalizePath(Sys.which("cat")), program)
+  Sys.chmod(program, "0755", use_umask = FALSE)
+  child <- callr::r_bg(
+    function(root, library_paths) {
+      .libPaths(library_paths)
+      library(rhocap)
+      children <- function() {
+        files <- file.path("/proc/self/task", list.files("/proc/self/task"), "children")
+        trimws(paste(suppressWarnings(unlist(lapply(files, readLines))), collapse = ""))
+      }
+      before <- children()
+      made <- tryCatch(
+        rho_host_capability(write = root, cwd = root, process = rho_process_confined()),
+        interrupt = function(cnd) "interrupted"
+      )
+      left <- list.files(dirname(tempdir()), "^rhocap-private-")
+      # The prompt is usable.
+      again <- class(rho_host_capability(root, cwd = root))[[1L]]
+      list(made, left, identical(children(), before), again)
+    },
+    list(tree$root, c(library, .libPaths())),
+    env = c(callr::rcmd_safe_env(), TMPDIR = tree$outside)
+  )
+  on.exit(child$kill())
+  private <- function() length(list.files(tree$outside, "^rhocap-private-")) > 0L
+  expect_true(wait_until(private))
+  Sys.sleep(0.5)
+  begun <- Sys.time()
+  child$interrupt()
+  child$wait(60000)
+  # Without an answer it would have gone on for 20 s.
+  expect_lt(as.numeric(Sys.time() - begun, units = "secs"), 12)
+  expect_identical(
+    child$get_result(),
+    list("interrupted", character(), TRUE, "rhocap::RhoHostCapability")
+  )
+})
+
+test_that("a supervisor that is not what was installed is not run", {
+  tree <- new_tree()
+  library <- copy_of_library()
   results <- in_child(
     function(root, library) {
       program <- system.file("bin", "rhocap-supervisor", package = "rhocap")

@@ -1,18 +1,24 @@
 //! Serves `R/capability.R`, and what of `R/policy.R` and `R/environment.R` goes into a capability.
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
 use extendr_api::prelude::*;
-use rhocap_core::capability::{self, Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved};
+use rhocap_core::capability::{self, Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved, Unproven};
+use rhocap_core::effect::Cancel;
 use rhocap_core::environment::{Entry, EnvironmentSpec, Git, Source};
 use rhocap_core::limits::Limits;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::policy::{Network, Placement, Process};
+use rhocap_core::verb::Job;
 
 use crate::argument::{bad_word, count, flag, number, paths, text, texts, Fields};
 use crate::condition::guard;
 use crate::handle::{held, hold};
+use crate::job::Work;
+use crate::outcome::pair;
 use crate::sexp::{element, Element};
+use crate::value::Plain;
 
 /// The capability behind a handle.
 pub fn of_handle(handle: &Robj) -> Result<&Arc<Capability>, Misuse> {
@@ -21,6 +27,24 @@ pub fn of_handle(handle: &Robj) -> Result<&Arc<Capability>, Misuse> {
         "capability",
         "rho_host_capability() or rho_project_capability()",
     )
+}
+
+/// A capability, once it is known whether the host enforces it: now, or by a job.
+fn proven(made: Unproven) -> Result<Plain, Misuse> {
+    let prove = |made: Unproven, cancel: &Cancel| {
+        catch_unwind(AssertUnwindSafe(|| made.prove(cancel)))
+            .unwrap_or_else(|_| Err(Misuse::new("internal", "The host could not be asked what it enforces.")))
+    };
+    if made.is_long() {
+        match Job::start(move |cancel: &Cancel| prove(made, cancel)) {
+            Ok(job) => {
+                let work = Work::new(job, |made| Ok(hold(made?)));
+                return Ok(pair("running", hold(work)));
+            }
+            Err(here) => return Ok(pair("made", hold(here(&Cancel::default())?))),
+        }
+    }
+    Ok(pair("made", hold(prove(made, &Cancel::default())?)))
 }
 
 // Makes a capability from the list that the constructor in `R/capability.R` builds.
@@ -46,7 +70,7 @@ fn core_capability_new(spec: Robj) -> Robj {
                 beside: text(fields.need("beside")?, "beside")?.as_bytes().to_vec(),
             },
         };
-        Ok(hold(Capability::new(spec)?))
+        proven(Capability::unproven(spec)?)
     })
 }
 
@@ -66,7 +90,7 @@ fn core_capability_narrow(handle: Robj, spec: Robj) -> Robj {
             protect: fields.map("protect", texts)?,
             limits: fields.map("limits", limits)?,
         };
-        Ok(hold(of_handle(&handle)?.narrow(spec)?))
+        proven(of_handle(&handle)?.narrow_unproven(spec)?)
     })
 }
 

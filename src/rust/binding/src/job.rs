@@ -10,16 +10,46 @@ use rhocap_core::verb::Job;
 use crate::argument::{flag, number};
 use crate::condition::guard;
 use crate::handle::held;
-use crate::outcome::finished;
 use crate::value::Plain;
 
+/// What R needs of a job, whatever it comes to.
+trait Running {
+    fn wait(&self, most: Duration, output: bool) -> bool;
+    fn output(&self) -> String;
+    fn cancel(&self);
+    fn take(&self) -> Option<Result<Plain, Misuse>>;
+}
+
+struct Shown<T, F> {
+    job: Job<T>,
+    show: F,
+}
+
+impl<T, F: Fn(T) -> Result<Plain, Misuse>> Running for Shown<T, F> {
+    fn wait(&self, most: Duration, output: bool) -> bool {
+        self.job.wait(most, output)
+    }
+
+    fn output(&self) -> String {
+        self.job.output()
+    }
+
+    fn cancel(&self) {
+        self.job.cancel();
+    }
+
+    fn take(&self) -> Option<Result<Plain, Misuse>> {
+        self.job.take().map(&self.show)
+    }
+}
+
 /// A job until its result was taken.
-pub struct Work(RefCell<Option<Job>>);
+pub struct Work(RefCell<Option<Box<dyn Running>>>);
 
 impl Work {
-    /// A job that runs.
-    pub fn new(job: Job) -> Self {
-        Self(RefCell::new(Some(job)))
+    /// A job that runs, and what R gets of its result.
+    pub fn new<T: 'static>(job: Job<T>, show: impl Fn(T) -> Result<Plain, Misuse> + 'static) -> Self {
+        Self(RefCell::new(Some(Box::new(Shown { job, show }))))
     }
 }
 
@@ -47,7 +77,7 @@ fn core_job_wait(handle: Robj, seconds: Robj, output: Robj) -> Robj {
 fn core_job_output(handle: Robj) -> Robj {
     guard(|| {
         let job = work(&handle)?.0.borrow();
-        Ok(job.as_ref().map_or_else(String::new, Job::output).into())
+        Ok(job.as_ref().map_or_else(String::new, |job| job.output()).into())
     })
 }
 
@@ -68,10 +98,17 @@ fn core_job_take(handle: Robj) -> Robj {
     guard(|| {
         let job = work(&handle)?.0.borrow_mut().take();
         let job = job.ok_or_else(|| Misuse::new("handle_used", "The result of this call was taken before."))?;
-        let call = job
-            .take()
-            .ok_or_else(|| Misuse::new("internal", "The call has not ended yet."))?;
-        Ok(finished(call))
+        job.take()
+            .ok_or_else(|| Misuse::new("internal", "The call has not ended yet."))?
+    })
+}
+
+// Drops the work with what it came to, which nobody wants.
+#[extendr]
+fn core_job_drop(handle: Robj) -> Robj {
+    guard(|| {
+        drop(work(&handle)?.0.borrow_mut().take());
+        Ok(Plain::Null)
     })
 }
 
@@ -81,4 +118,5 @@ extendr_module! {
     fn core_job_output;
     fn core_job_cancel;
     fn core_job_take;
+    fn core_job_drop;
 }

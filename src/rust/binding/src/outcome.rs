@@ -33,7 +33,7 @@ pub fn call(handle: &Robj, tool: &Robj, principal: &Robj, texts: &Texts, request
     }
     match verb::start(capability, request, caller) {
         Started::Done(call) => Ok(finished(*call)),
-        Started::Running(job) => Ok(pair("running", hold(Work::new(job)))),
+        Started::Running(job) => Ok(pair("running", hold(Work::new(job, |call| Ok(finished(call)))))),
     }
 }
 
@@ -48,7 +48,8 @@ fn not_text(name: &'static str, principal: Principal) -> Refusal {
     Refusal::new(Code::InvalidEncoding).say(message).with("argument", name)
 }
 
-fn pair(kind: &'static str, facts: Plain) -> Plain {
+/// A value of a kind.
+pub fn pair(kind: &'static str, facts: Plain) -> Plain {
     Plain::List(vec![kind.into(), facts])
 }
 

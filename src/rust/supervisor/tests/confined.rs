@@ -1339,7 +1339,7 @@ fn without_namespaces_a_command_schedules_only_itself() {
         let fixture = Fixture::new();
         if let Err(refused) = fixture.probe() {
             assert_eq!(refused.stage, Some(Stage::Landlock), "{refused:?}");
-            return println!("SKIPPED Landlock alone: {refused}");
+            return skip("landlock", refused);
         }
         let own = std::process::id();
         for command in [

@@ -6,6 +6,8 @@
 
 mod harness;
 
+use harness::skip;
+
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -67,7 +69,7 @@ fn with_own_mounts(test: &str) -> bool {
     let mounts = "mount -t tmpfs none /mnt";
     let possible = unshare().args(["sh", "-c", mounts]).stderr(Stdio::null()).status();
     if !possible.is_ok_and(|status| status.success()) {
-        println!("SKIPPED {test}: nothing can be mounted");
+        skip("mount_namespace", format!("{test}: nothing can be mounted"));
         return false;
     }
     let ended = unshare()
@@ -175,7 +177,8 @@ fn output_that_the_disk_does_not_take_is_kept_as_far_as_it_goes() {
     let tree = Tree::new();
     mount(&tree.at("beside"), "size=256k");
     let capability = Capability::new(tree.spec()).expect("a capability");
-    let whole: String = (1..=200_000).map(|line| format!("{line}\n")).collect();
+    let lines: Vec<String> = (1..=200_000).map(|line| line.to_string()).collect();
+    let whole = lines.join("\n") + "\n";
     let spilled = Ask {
         spill: true,
         ..ask("seq 1 200000; echo end >&2; exit 3")
@@ -396,7 +399,7 @@ fn roots_in_mounts(alone: bool) {
                     message,
                     ..
                 }) => {
-                    return println!("SKIPPED: {message}");
+                    return skip(if alone { "landlock" } else { "mount_namespace" }, message);
                 }
                 Err(misuse) => panic!("{misuse}"),
             };
@@ -499,7 +502,7 @@ fn kernel_and_again(alone: bool) {
         ..
     }) = &made
     {
-        println!("SKIPPED: {message}");
+        skip(if alone { "landlock" } else { "mount_namespace" }, message);
     } else {
         let capability = made.expect("a capability");
         assert_eq!(capability.enforcement().expect("it").has("mount_namespace"), !alone);
