@@ -107,7 +107,11 @@ rho_host_capability <- function(
 
 #' Make a capability for one project directory
 #'
-#' Read and write below `path`, `cwd = path`, confined commands, no network, R's libraries readable.
+#' Read and write below `path`, `cwd = path`, `process = rho_process_confined()`, no network, and
+#' `environment = rho_environment(rho_environment_r())`, by which commands find R's libraries. An
+#' `environment` that is given takes the place of that one, libraries included: to add to it write
+#' `environment = rho_environment(rho_environment_r(), CI = "true")`. For directories beside `path`
+#' use [rho_host_capability()].
 #'
 #' Where this host cannot confine commands (on macOS, say, or where user namespaces and Landlock
 #' are both denied), the call is an error that shows the complete calls that work.
@@ -170,7 +174,8 @@ rho_project_capability <- function(path, ...) {
 #'   vector.
 #' @param process,network Policies, the same or smaller.
 #' @param deny,protect Carve-outs to add.
-#' @param limits Bounds, from [rho_limits()], none larger.
+#' @param limits Bounds, from [rho_limits()], none larger. Of `processes`, `memory`, `file_size`,
+#'   `cpu` and `open_files`, what is not given stays as it is.
 #' @return A new value of class `RhoHostCapability`.
 #' @family capability
 #' @examples
@@ -323,8 +328,9 @@ reserved_directories <- function() {
   list(paths = unname(places), what = names(places))
 }
 
+# Where it is to be, also when it is not there: a message names it.
 supervisor_program <- function() {
-  system.file("bin", "rhocap-supervisor", package = "rhocap", mustWork = FALSE)
+  file.path(system.file(package = "rhocap"), "bin", "rhocap-supervisor")
 }
 
 capability_handle <- function(capability) {
@@ -381,6 +387,12 @@ check_named <- function(given, allowed) {
 # The reason from the core, and the caller's own call changed into ones that work.
 abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
   ways <- list(list(process = quote(rho_process_none())))
+  if (!is.null(cnd$bound)) {
+    # The same without the one bound that does not hold here.
+    ways <- c(list(list(process = quote(rho_process_confined()))), ways)
+    kept <- limits_as_list(more$limits)
+    more$limits <- do.call(RhoLimits, kept[setdiff(names(kept), cnd$bound)])
+  }
   asked <- more$process
   bounded <- !is.null(more$limits) && any(bound_names %in% names(limits_as_list(more$limits)))
   # Unrestricted commands are offered only to a caller who asked for commands.
@@ -416,7 +428,8 @@ abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
   abort(
     "not_enforceable",
     paste(c(reason, words, paste0("  ", calls, notes)), collapse = "\n"),
-    calls = calls
+    calls = calls,
+    bound = cnd$bound
   )
 }
 

@@ -51,8 +51,9 @@ NULL
 #'   read. `spilled` names it; the file verbs can read it, and it goes with the capability.
 #' @param ... For `rho_bash_async()`: the other arguments of `rho_bash()`.
 #' @param x A promise from `rho_bash_async()`.
-#' @return [RhoDenied], [RhoFailed] (`SpawnFailed` with `stage` and `errno` when nothing was run),
-#'   or a value of class `RhoCommandResult` with the properties
+#' @return [RhoDenied], [RhoFailed] when nothing was run (`SpawnFailed` with `stage` and `errno`;
+#'   `Cancelled` before the start; `RootGone`, `TooLarge` and `CarveOut` when a confinement could not
+#'   be planned), or a value of class `RhoCommandResult` with the properties
 #' \describe{
 #'   \item{`output`, `output_raw`}{what was kept of the output, as one string and as a raw vector}
 #'   \item{`ended`}{`"exited"`, `"signalled"`, `"timed_out"`, `"cancelled"`, or `"supervisor_lost"`

@@ -17,7 +17,10 @@ NULL
 #' * Another `rho_environment()` value adds its entries.
 #'
 #' Names that make programs load or run something (`LD_*`, `DYLD_*`, `BASH_ENV`, `R_PROFILE_USER`,
-#' `GIT_CONFIG_*`, `PYTHONSTARTUP` and their like) are refused unless `hooks` names them too.
+#' `GIT_CONFIG_*`, `PYTHONSTARTUP` and their like) are refused unless `hooks` names them too, when a
+#' capability is made with them.
+#'
+#' Literal values are shown by print and stand in the digest: give no secret as one.
 #'
 #' @param ... Entries and parts, see above.
 #' @param hooks Names of start-up and loader hooks among the entries that are meant. A character
@@ -67,6 +70,11 @@ rho_env_inherit <- function() RhoEnvInherit()
 #' roots carry no carve-outs of their own; those of a root around them hold. Evaluated now, not
 #' later.
 #'
+#' The libraries of a renv project work so. renv's own functions also want to lock a directory of
+#' the user's cache, which commands cannot write: with the entry
+#' `RENV_CONFIG_SANDBOX_ENABLED = "FALSE"` `renv::status()` and `renv::snapshot()` do without it.
+#' Nothing can be installed into a library of R's from a confined command.
+#'
 #' @param libraries Library directories that exist. A character vector.
 #' @return A value of class `RhoEnvironmentR`.
 #' @family environment
@@ -113,6 +121,13 @@ linked_directories <- function(libraries) {
 #' A part for [rho_environment()]: git refuses to commit without an identity, and refuses
 #' directories that another user owns unless they are named as safe. rhocap writes them to
 #' `.gitconfig` in the capability's private home; the user's own configuration is not read.
+#'
+#' With the default carve-outs status, diff, log, add, commit, branch, switch and merge work. What
+#' writes a repository's configuration or hooks does not, because git would run it later, outside:
+#' `git config`, `git remote add`, `git branch --set-upstream-to`, `git worktree add`; of what
+#' `git init` and `git clone` make, configuration and hooks are taken away again. Carve-outs close
+#' files, not git's objects: what was once committed can be read from the history, and any name can
+#' be committed.
 #'
 #' @param name,email The identity of commits. One string each.
 #' @param safe Directories for git's `safe.directory`. A character vector.

@@ -25,8 +25,9 @@ NULL
 #' `carve_outs`. The quarantine is a directory beside the private `TMPDIR`; it stays when it holds
 #' something. What somebody else puts in the place of a covered file while a command runs is open
 #' to that command; it stays, and is told as `"replaced"`: look at it. Setting the set-user-id and
-#' set-group-id bits is refused. Without
-#' network there are no sockets at all, Unix sockets included. They cannot see, signal or trace any
+#' set-group-id bits is refused. Without network there are no sockets at all, Unix sockets and those
+#' to the same machine included: no PSOCK cluster (`parallel::mclapply()` works), no shiny, no
+#' development server. They cannot see, signal or trace any
 #' process outside, gain no privileges, and keep the user's identity without its capabilities: also
 #' when R runs as root.
 #'
@@ -39,6 +40,11 @@ NULL
 #' @examples
 #' rho_process_none()
 #' rho_process_unrestricted()
+#' if ("confined" %in% rho_host_report()@facts$processes) {
+#'   project <- tempfile("project")
+#'   dir.create(project)
+#'   rho_bash(rho_project_capability(project), "echo > /etc/motd; ls /home")
+#' }
 #' @export
 rho_process_none <- function() RhoProcessNone()
 
@@ -160,7 +166,8 @@ RhoPlacementMirai <- rho_class(
 
 #' Bounds on what one call may take
 #'
-#' @param timeout Longest run of a command, seconds.
+#' @param timeout Longest run of a command, seconds. A longer one asked for a call is cut to it; the
+#'   receipt has the one that held.
 #' @param grace Seconds between asking a command to end and killing it.
 #' @param output_bytes Most bytes of a command's output that are kept, at most 715,827,882.
 #' @param read_bytes Largest file that is read, in bytes. It is checked before memory is taken. At

@@ -70,8 +70,14 @@ test_that("carved out names that a command makes are quarantined and told", {
   expect_false(any(grepl("Rprofile|env|hooks", left)))
   expect_true("later_names" %in% result@enforced_by$gaps)
   expect_true("# .Rprofile: moved out (\".Rprofile\")" %in% format(result))
-  kept <- file.path(capability_facts(capability)$private, "quarantine", made$kept_as)
+  kept <- file.path(result@quarantine, made$kept_as)
   expect_true(all(file.exists(kept)))
+  expect_true(startsWith(result@quarantine, capability_facts(capability)$private))
+  expect_true(is.na(rho_bash(capability, "true")@quarantine))
+  # A model would count on what it made.
+  answer <- rho_tool_bash(capability)@execute("c", list(command = "echo x > .Rprofile; echo done"))
+  text <- answer@content[[1L]]@text
+  expect_match(text, "^done\n\n+Made and taken away again: .Rprofile \\(\"[.]Rprofile\"\\)")
 })
 
 test_that("there is no network, and with one there are no other programs' sockets", {
@@ -202,7 +208,23 @@ test_that("bounds are the kernel's", {
   for (call in cnd$calls) {
     expect_true(S7::S7_inherits(eval(parse(text = call)), RhoHostCapability))
   }
-  expect_error(rho_narrow(capability, limits = rho_limits()), class = "rhocap_error_wider")
+  # Those that a smaller capability does not name stay.
+  smaller <- rho_narrow(capability, limits = rho_limits(timeout = 5, cpu = 1))
+  expect_identical(smaller@limits@memory, 2^28)
+  expect_error(
+    rho_narrow(capability, limits = rho_limits(cpu = 2)),
+    class = "rhocap_error_wider"
+  )
+  # The one bound that the kernel does not hold for everybody is named, and left out of what works.
+  if (Sys.info()[["effective_user"]] == "root") {
+    cnd <- tryCatch(
+      rho_project_capability(tree$root, limits = rho_limits(processes = 5, cpu = 7)),
+      rhocap_error_not_enforceable = identity
+    )
+    expect_match(conditionMessage(cnd), "no bound on `processes` for root")
+    expect_match(cnd$calls[[1L]], "rho_process_confined")
+    expect_identical(eval(parse(text = cnd$calls[[1L]]))@limits@cpu, 7)
+  }
 })
 
 test_that("the tree of a confined command ends, and its facts are exact", {

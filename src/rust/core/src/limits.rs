@@ -134,6 +134,15 @@ impl Limits {
         .find_map(|(name, bound)| bound.map(|_| name))
     }
 
+    /// Bounds of the kernel's that are not given are those of `outer`.
+    pub fn keep_bounds(&mut self, outer: &Self) {
+        self.processes = self.processes.or(outer.processes);
+        self.memory = self.memory.or(outer.memory);
+        self.file_size = self.file_size.or(outer.file_size);
+        self.cpu = self.cpu.or(outer.cpu);
+        self.open_files = self.open_files.or(outer.open_files);
+    }
+
     /// The name of the first bound in which `self` allows more than `outer`, if there is one.
     #[must_use]
     pub fn wider_than(&self, outer: &Self) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use crate::effect::Cancel;
 use crate::escape::display;
 use crate::limits::Limits;
 use crate::misuse::Misuse;
-use crate::policy::Network;
+use crate::policy::{Network, Process};
 use crate::root::{self, Anchor, Opened, Origin, Root, RootAccess};
 
 impl Candidate {
@@ -68,7 +68,11 @@ impl Capability {
         } else {
             network
         };
-        let limits = spec.limits.unwrap_or_else(|| self.limits.clone());
+        let mut limits = spec.limits.unwrap_or_else(|| self.limits.clone());
+        // Only where they hold: without confined commands there is nothing to bound.
+        if process == Process::Confined {
+            limits.keep_bounds(&self.limits);
+        }
         limits.check()?;
         enforceable(process, network, &self.placement, &limits)?;
         if let Some(name) = limits.wider_than(&self.limits) {

@@ -99,7 +99,14 @@ fn probe_for(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Mi
         places: grants.places(),
         ..self::confinement(capability)
     };
-    probe::probe(program, &confinement, cancel).map_err(|error| refuse(&whole.err().unwrap_or(error).reason))
+    probe::probe(program, &confinement, cancel).map_err(|error| {
+        let error = whole.err().unwrap_or(error);
+        let misuse = refuse(&error.reason);
+        match error.bound {
+            Some(bound) => misuse.with("bound", bound),
+            None => misuse,
+        }
+    })
 }
 
 /// What a capability says itself, without any place.

@@ -26,6 +26,8 @@ pub struct Unenforceable {
     pub stage: Option<Stage>,
     /// The error number of the system.
     pub errno: i32,
+    /// The bound that could not be set, where it was that.
+    pub bound: Option<&'static str>,
 }
 
 /// Builds a confinement in a child that executes nothing, and tells what it is made of.
@@ -38,6 +40,7 @@ pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> R
         reason: format!("the supervisor {reason} ({})", errno.desc()),
         stage: None,
         errno: errno as i32,
+        bound: None,
     };
     let mut supervisor =
         Supervisor::probe(program, confinement, cancel).map_err(|errno| unasked("cannot be started", errno))?;
@@ -46,7 +49,7 @@ pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> R
     let answer = loop {
         match supervisor.hear() {
             Said::Event(Event::Confined(enforcement)) => break Ok(enforcement),
-            Said::Event(Event::Failed(stage, errno)) => break Err(unenforceable(stage, errno)),
+            Said::Event(Event::Failed(stage, errno)) => break Err(unenforceable(confinement, stage, errno)),
             Said::Event(_) => {}
             Said::Gone => break Err(unasked("ended without an answer", Errno::EPIPE)),
             Said::Nothing => {
@@ -69,13 +72,18 @@ pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> R
     answer
 }
 
-fn unenforceable(stage: Stage, errno: i32) -> Unenforceable {
+fn unenforceable(confinement: &Confinement, stage: Stage, errno: i32) -> Unenforceable {
+    // The supervisor refuses no other bound.
+    let bound = (stage == Stage::Bounds && confinement.bounds.processes.is_some()).then_some("processes");
     let what = match stage {
         Stage::Namespace => "namespaces cannot be made, and nothing else would enforce all of it",
         Stage::Mount => "its directories cannot be shown alone",
         Stage::Landlock => "neither namespaces nor a recent Landlock can be had",
         Stage::Seccomp => "system calls cannot be refused",
         Stage::Privileges => "privileges cannot be given up",
+        Stage::Bounds if bound.is_some() => {
+            "the kernel holds no bound on `processes` for root, nor where user namespaces cannot be had"
+        }
         Stage::Bounds => "a bound cannot be enforced",
         _ => "the supervisor could not build it",
     };
@@ -83,5 +91,6 @@ fn unenforceable(stage: Stage, errno: i32) -> Unenforceable {
         reason: format!("{what} ({})", Errno::from_raw(errno).desc()),
         stage: Some(stage),
         errno,
+        bound,
     }
 }
