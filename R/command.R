@@ -353,6 +353,8 @@ carve_out_words <- function(x) {
   )
 }
 
+comment_lines <- function(lines) strwrap(lines, width = 98L, prefix = "# ")
+
 enforced_words <- function(enforced) {
   if (is.character(enforced$statement)) {
     return(paste("#", enforced$statement))
@@ -361,8 +363,9 @@ enforced_words <- function(enforced) {
   if (length(enforced$kernel) > 0L) {
     by <- paste(enforced$kernel, collapse = ", ")
   }
-  c(
-    paste("# enforced by", by),
-    if (length(enforced$gaps) > 0L) paste("# not covered:", paste(enforced$gaps, collapse = ", "))
-  )
+  gaps <- enforced$gaps
+  comment_lines(c(
+    paste("enforced by", by),
+    if (length(gaps) > 0L) paste("not covered:", paste(gaps, collapse = ", "))
+  ))
 }
