@@ -15,9 +15,9 @@ NULL
 #' own coding tools, with these differences: `write` adds no newline; `read` keeps the last one, and
 #' gives at most 50 KiB at a time with a note that says how to read on (`first_line`, and
 #' `first_byte` inside a line that is longer). The other tools are rhocap's own. `list` gives at
-#' most 50 KiB too, and goes on with `first_entry`. Paths are told on one line, escaped. `bash` gives
-#' at most 2,000 lines or 50 KiB, of a longer output both ends and a note of what was left out, and
-#' names what the command made under protected names and does not have any more.
+#' most 50 KiB too, and goes on with `first_entry`. Paths are told on one line, escaped. `bash`
+#' gives at most 2,000 lines or 50 KiB, of a longer output both ends and a note of what was left
+#' out, and names what the command made under protected names and does not have any more.
 #'
 #' A tool does what its verb does, but for one thing: `write` makes missing directories, as Rho's
 #' does, where [rho_write()] needs `create_parents = TRUE`.
