@@ -112,7 +112,7 @@ impl Unproven {
     /// Finds it out, as long as it is wanted. What fails leaves nothing.
     ///
     /// # Errors
-    /// `cwd`, `not_enforceable`, `cancelled`.
+    /// `cwd`, `not_enforceable`, also when it is not wanted any more.
     pub fn prove(mut self, cancel: &Cancel) -> Result<Arc<Capability>, Misuse> {
         if self.0.process == Process::Confined {
             let enforcement = confine::probe(&self.0, cancel)?;

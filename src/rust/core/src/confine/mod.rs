@@ -57,16 +57,8 @@ pub fn gaps(enforcement: &Enforcement) -> Vec<String> {
 ///
 /// # Errors
 /// `cwd` for a working directory that commands would not see, `not_enforceable` where the host does not
-/// give enough, `cancelled`.
+/// give enough, or the answer is not wanted any more.
 pub fn probe(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Misuse> {
-    let found = probe_for(capability, cancel);
-    if cancel.check().is_err() {
-        return Err(Misuse::new("cancelled", "The capability was not waited for."));
-    }
-    found
-}
-
-fn probe_for(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Misuse> {
     let refuse = |why: &str| {
         let what = "process = rho_process_confined()";
         Misuse::new("not_enforceable", format!("{what} cannot be enforced: {why}.")).with("policy", what)
