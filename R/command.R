@@ -52,8 +52,8 @@ NULL
 #' @param ... For `rho_bash_async()`: the other arguments of `rho_bash()`.
 #' @param x A promise from `rho_bash_async()`.
 #' @return [RhoDenied], [RhoFailed] when nothing was run (`SpawnFailed` with `stage` and `errno`;
-#'   `Cancelled` before the start; `RootGone`, `TooLarge` and `CarveOut` when a confinement could not
-#'   be planned), or a value of class `RhoCommandResult` with the properties
+#'   `Cancelled` before the start; `RootGone`, `TooLarge` and `CarveOut` when a confinement could
+#'   not be planned), or a value of class `RhoCommandResult` with the properties
 #' \describe{
 #'   \item{`output`, `output_raw`}{what was kept of the output, as one string and as a raw vector}
 #'   \item{`ended`}{`"exited"`, `"signalled"`, `"timed_out"`, `"cancelled"`, or `"supervisor_lost"`
@@ -73,7 +73,8 @@ NULL
 #'     `"replaced"` when it was there before and is another object now: made by git or an editor
 #'     outside, or by the command once one of these had opened it; a file with several names, or
 #'     on a file system that does not tell when it was made, also when it was changed; `"gone"`),
-#'     `kept_as` (its name in the quarantine)}
+#'     `kept_as` (its name in the quarantine). A link in whose place the command put something is
+#'     made again}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
@@ -347,13 +348,19 @@ carve_out_words <- function(x) {
     gone = "is gone"
   )
   c(
-    sprintf("# %s: %s (\"%s\")", made$path, became[made$fate], made$pattern),
+    sprintf("# %s: %s (\"%s\")", short_ends(made$path), became[made$fate], short_ends(made$pattern)),
     if (more > 0L) sprintf("# and %s more, see x@carve_outs", digits(more)),
     if (!is.na(x@quarantine)) sprintf("# what was moved out is in %s", x@quarantine)
   )
 }
 
 comment_lines <- function(lines) strwrap(lines, width = 98L, prefix = "# ")
+
+# Names as long as a command likes, by their ends.
+short_ends <- function(names, most = 150L) {
+  size <- nchar(names)
+  ifelse(size > most, paste0("...", substring(names, size - most + 1L)), names)
+}
 
 enforced_words <- function(enforced) {
   if (is.character(enforced$statement)) {

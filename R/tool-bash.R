@@ -76,7 +76,8 @@ taken_words <- function(carve_outs) {
     return(NULL)
   }
   most <- 20L
-  names <- sprintf("%s (\"%s\")", utils::head(taken$path, most), utils::head(taken$pattern, most))
+  first <- utils::head(taken, most)
+  names <- sprintf("%s (\"%s\")", short_ends(first$path), short_ends(first$pattern))
   more <- nrow(taken) - length(names)
   sprintf(
     "%s: %s%s. Names that these patterns cover may not be made by a command.",

@@ -200,10 +200,9 @@ impl Root {
         if effect == Effect::Deny {
             return None;
         }
-        repository::candidates(names).find_map(|above| {
-            let rule = self.matching(effect, &path::join_onto(above, repository::HEAD), Leaf::File)?;
-            has_head(above).then_some(rule)
-        })
+        // Where a pattern lets git write a `HEAD`, what stands beside it is protected all the same.
+        let rule = self.matching(effect, repository::HEAD, Leaf::File)?;
+        repository::candidates(names).any(has_head).then_some(rule)
     }
 
     /// Whether an entry of this name stands in a directory below the root.

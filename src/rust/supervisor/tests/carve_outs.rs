@@ -230,6 +230,104 @@ fn check(mounts: bool) {
     assert_eq!(fixture.run("ls home").0, mounts);
 }
 
+/// Covered names that are links, and what they say; nothing can be mounted on one.
+const LINKS: &[(&str, &str)] = &[
+    ("CLAUDE.md", "f"),
+    (".Rprofile", "../profile.R"),
+    (".vscode", "code"),
+    ("renv", "src"),
+    ("home/.git", "../.git"),
+];
+
+/// What a command puts in the place of a link goes, and the link is there again.
+#[test]
+fn links_that_a_command_replaces() {
+    let Some(fixture) = Fixture::new("mount_namespace") else {
+        return;
+    };
+    let at = |name: &str| fixture.root.join(name);
+    for (name, text) in LINKS {
+        std::os::unix::fs::symlink(text, at(name)).unwrap();
+    }
+    let as_before = |command: &str| {
+        for (name, text) in LINKS {
+            assert_eq!(
+                fs::read_link(at(name)).ok(),
+                Some(PathBuf::from(text)),
+                "{name}: {command}"
+            );
+        }
+    };
+    fs::write(at("src/activate.R"), "IN\n").unwrap();
+    fs::write(at("../profile.R"), "IN\n").unwrap();
+    fs::create_dir(at("code")).unwrap();
+    assert_eq!(fixture.run("cat CLAUDE.md renv/activate.R").1, "IN\nIN\n");
+    for (command, taken) in [
+        ("rm CLAUDE.md; echo x > CLAUDE.md", "kept CLAUDE.md"),
+        ("echo x > x; mv x CLAUDE.md", "kept CLAUDE.md"),
+        ("rm .Rprofile; echo x > .Rprofile", "kept .Rprofile"),
+        ("ln -sfn src/a .Rprofile", "kept .Rprofile"),
+        ("rm .Rprofile; mkdir .Rprofile", "kept .Rprofile"),
+        ("rm .vscode; mkdir .vscode; echo x > .vscode/tasks.json", "kept .vscode"),
+        ("mkdir n; echo x > n/activate.R; ln -sfn n renv", "kept renv"),
+        (
+            "mkdir -p m/hooks; echo x > m/hooks/y; ln -sfn ../m home/.git",
+            "kept home/.git",
+        ),
+    ] {
+        let (done, output, carved) = fixture.run(command);
+        if !fixture.mechanism() {
+            assert!(!done, "{command}");
+            continue;
+        }
+        assert!(done, "{command}: {output}");
+        assert_eq!(carved, [taken], "{command}");
+        as_before(command);
+    }
+    if fixture.mechanism() {
+        // A link that led nowhere, or leads elsewhere now, is not made again.
+        std::os::unix::fs::symlink("later", at(".envrc")).unwrap();
+        std::os::unix::fs::symlink("src/hop", at(".zshrc")).unwrap();
+        std::os::unix::fs::symlink("a", at("src/hop")).unwrap();
+        let (done, output, carved) =
+            fixture.run("rm .envrc .zshrc; touch later .envrc .zshrc; echo x > src/b; ln -sfn b src/hop");
+        assert!(done, "{output}");
+        assert_eq!(carved, ["kept .envrc", "kept .zshrc"]);
+        assert!(at(".envrc").symlink_metadata().is_err() && at(".zshrc").symlink_metadata().is_err());
+        // What was reached through the link stands under another name now. The way to it is told.
+        let (done, output, carved) = fixture.run("rm renv; mkdir renv; echo x > renv/activate.R");
+        assert!(done, "{output}");
+        assert_eq!(carved, ["gone renv", "kept renv/activate.R"]);
+        fs::remove_dir(at("renv")).unwrap();
+        std::os::unix::fs::symlink("src", at("renv")).unwrap();
+    }
+    // A link that stays is not told.
+    assert_eq!(fixture.run("cat CLAUDE.md"), (true, "IN\n".to_owned(), Vec::new()));
+    as_before("cat");
+}
+
+/// A repository inside of a repository is one.
+#[test]
+fn repositories_in_git_directories() {
+    let Some(fixture) = Fixture::new("mount_namespace") else {
+        return;
+    };
+    let (done, output, carved) = fixture.run(
+        "mkdir -p src/.git/evil/hooks src/.git/remotes src/.git/sequencer; cd src/.git; \
+         touch evil/HEAD evil/config evil/hooks/x remotes/origin sequencer/opts HEAD index",
+    );
+    assert!(done, "{output}");
+    let taken = [
+        "src/.git/evil/HEAD",
+        "src/.git/evil/config",
+        "src/.git/evil/hooks",
+        "src/.git/remotes",
+        "src/.git/sequencer/opts",
+    ];
+    assert_eq!(carved, taken.map(|path| format!("kept {path}")));
+    assert!(fixture.root.join("src/.git/HEAD").exists());
+}
+
 #[test]
 fn with_mounts() {
     check(true);

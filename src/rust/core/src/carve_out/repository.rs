@@ -12,13 +12,20 @@ use super::pattern::fold;
 pub const HEAD: &[u8] = b"HEAD";
 
 /// Names beside a `HEAD` by which git is told what to run or where to look, with what lies below them.
-const GOVERNED: [&[u8]; 7] = [
+const GOVERNED: [&[u8]; 12] = [
+    // Remotes as git had them once, which it still takes; one may be a directory with hooks.
+    b"branches",
+    b"remotes",
     b"commondir",
     b"config",
     b"config.worktree",
     b"hooks",
     b"info/attributes",
     b"rebase-merge/git-rebase-todo",
+    // The strategy of a merge is a program.
+    b"rebase-merge/strategy",
+    b"rebase-merge/strategy_opts",
+    b"sequencer/opts",
     b"worktrees",
 ];
 
@@ -78,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_last_name_tells_most_paths_apart() {
-        for name in ["hooks", "Config", "attributes", "git-rebase-todo", "worktrees"] {
+        for name in ["hooks", "Config", "attributes", "git-rebase-todo", "worktrees", "opts"] {
             assert!(may_govern(name.as_bytes()), "{name}");
         }
         for name in ["info", "rebase-merge", "hook", "HEAD"] {

@@ -129,9 +129,18 @@ pub struct Hit {
     pub writable: bool,
     /// Of a link, what it leads to.
     pub target: Option<Target>,
+    /// Of a link, what it says.
+    pub text: Option<Vec<u8>>,
 }
 
 impl Hit {
+    /// Whether a command could not put another object under this name. Nothing is mounted on a link: it can
+    /// be replaced, and with it all that is reached through it.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.kind != Kind::Symlink && self.spelled == self.lies
+    }
+
     /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
     /// it is the user's doing.
     #[must_use]

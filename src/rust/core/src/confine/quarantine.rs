@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{openat, renameat, unlinkat, AtFlags, Mode};
+use rustix::fs::{openat, renameat, symlinkat, unlinkat, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::facts::{self, Kind};
-use crate::open::DIRECTORY;
+use crate::open::{DIRECTORY, ENTRY};
 use crate::outcome::Refusal;
 use crate::remove_all::remove_all;
 
@@ -37,7 +37,7 @@ pub enum Fate {
     /// It is still there: the system gave this error number.
     Left(i32),
     /// It was there before and is another object now (see [`crate::facts::Since`]). A command cannot do that
-    /// to what is closed to it; the user can, with git or an editor, and what is the user's is not taken away.
+    /// to what is closed to it ([`Hit::is_closed`]); the user can, with git or an editor, and what is the user's is not taken away.
     /// From then on it was open to the command as well, so that who made what is there is not known.
     Replaced,
 }
@@ -131,12 +131,17 @@ pub fn sweep(
         if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
             continue;
         }
-        let is_other = |known: &Hit| !known.is(hit);
-        let fate = if before.at(&hit.spelled).is_some_and(is_other) {
+        let known = before.at(&hit.spelled);
+        let fate = if known.is_some_and(|known| known.is_closed() && !known.is(hit)) {
             Fate::Replaced
         } else {
             match take_out(capability, hit, quarantine.as_fd()) {
-                Ok(Some(fate)) => fate,
+                Ok(Some(fate)) => {
+                    if let Some(known) = known.filter(|known| !known.is(hit)) {
+                        put_back(capability, known);
+                    }
+                    fate
+                }
                 // It is gone by itself.
                 Ok(None) => continue,
                 Err(errno) => Fate::Left(errno.raw_os_error()),
@@ -152,7 +157,9 @@ pub fn sweep(
         });
     }
     if after.stopped.is_none() {
-        let gone = |hit: &&Hit| hit.writable && hit.why == Why::Pattern && after.at(&hit.spelled).is_none();
+        // What lies behind a link is closed where it lies, and may only have lost the way to it.
+        let told = |hit: &Hit| matches!(hit.why, Why::Pattern | Why::LinkAbove) && hit.spelled == hit.lies;
+        let gone = |hit: &&Hit| hit.writable && told(hit) && after.at(&hit.spelled).is_none();
         swept.removed = before
             .hits
             .iter()
@@ -182,6 +189,27 @@ fn close_again(capability: &Capability, after: &Found) {
         // One that was moved away, or that another one closed again hides, keeps what it has.
         if let Ok(directory) = beneath::open(&capability.roots()[lies.root], &lies.names) {
             let _ = beneath::set_mode(&directory, *mode);
+        }
+    }
+}
+
+/// Makes a link again that was replaced, where it leads to what it led to: that was closed to the command.
+/// Where it led nowhere, what is there now is the command's.
+fn put_back(capability: &Capability, known: &Hit) {
+    let (Some(text), Some(target)) = (&known.text, &known.target) else {
+        return;
+    };
+    let (above, name) = split(&known.lies.names);
+    let Ok(parent) = beneath::place(&capability.roots()[known.lies.root], above) else {
+        return;
+    };
+    if symlinkat(text.as_slice(), &parent, name).is_ok() {
+        let leads = openat(&parent, name, ENTRY.difference(OFlags::NOFOLLOW), Mode::empty());
+        let same = leads
+            .and_then(facts::of_handle)
+            .is_ok_and(|found| found.identity == target.identity);
+        if !same {
+            let _ = unlinkat(&parent, name, AtFlags::empty());
         }
     }
 }

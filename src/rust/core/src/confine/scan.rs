@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::fs::{accessat, openat, Access, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{accessat, openat, readlinkat, Access, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::beneath;
@@ -410,6 +410,7 @@ impl Walk<'_> {
             since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target: None,
+            text: None,
         });
         true
     }
@@ -460,6 +461,10 @@ impl Walk<'_> {
             since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target,
+            text: (found.kind == Kind::Symlink)
+                .then(|| readlinkat(parent, name, Vec::new()).ok())
+                .flatten()
+                .map(std::ffi::CString::into_bytes),
         };
         // What is new goes as a whole.
         let enters = self.before.is_none_or(|before| before.knows(&hit) || !hit.writable);

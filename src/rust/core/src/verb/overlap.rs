@@ -3,11 +3,12 @@
 //! What one of them makes under a closed name must not be taken for the user's by another that starts
 //! meanwhile: it would stay when both have ended.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::confine::found::Hit;
 use crate::confine::Plan;
+use crate::facts::{Identity, Since};
 
 /// The confined commands of this process that run.
 static RUNNING: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
@@ -21,18 +22,28 @@ fn running() -> MutexGuard<'static, Vec<Arc<Known>>> {
 struct Known {
     /// Where it can write.
     places: Vec<Vec<u8>>,
-    /// The paths of the closed names.
-    paths: HashSet<Vec<u8>>,
+    /// The names that were there, by their paths.
+    names: HashMap<Vec<u8>, Object>,
+}
+
+/// What stood under a name.
+#[derive(Debug)]
+struct Object {
+    identity: Identity,
+    since: Option<Since>,
+    /// Whether no command could put another there.
+    closed: bool,
 }
 
 impl Known {
-    /// Whether a name may have been made by this command.
-    fn may_have_made(&self, path: &[u8]) -> bool {
+    /// Whether what stands under a name may have been made by this command.
+    fn may_have_made(&self, path: &[u8], hit: &Hit) -> bool {
         let inside = |place: &Vec<u8>| {
             path.strip_prefix(place.as_slice())
                 .is_some_and(|rest| rest.starts_with(b"/"))
         };
-        self.places.iter().any(inside) && !self.paths.contains(path)
+        let was_there = |known: &Object| known.closed || (known.identity, known.since) == (hit.identity, hit.since);
+        self.places.iter().any(inside) && !self.names.get(path).is_some_and(was_there)
     }
 }
 
@@ -61,7 +72,19 @@ impl Overlap {
         let places = plan.confinement.places.iter().filter(|place| place.write);
         let known = Arc::new(Known {
             places: places.map(|place| place.path.clone()).collect(),
-            paths: plan.before.hits.iter().map(path).collect(),
+            names: plan
+                .before
+                .hits
+                .iter()
+                .map(|hit| {
+                    let object = Object {
+                        identity: hit.identity,
+                        since: hit.since,
+                        closed: hit.is_closed(),
+                    };
+                    (path(hit), object)
+                })
+                .collect(),
         });
         let mut running = running();
         let doubted: HashSet<_> = plan
@@ -74,7 +97,7 @@ impl Overlap {
                     .0
                     .iter()
                     .chain(running.iter())
-                    .any(|other| other.may_have_made(&path))
+                    .any(|other| other.may_have_made(&path, hit))
             })
             .map(|hit| hit.spelled.clone())
             .collect();
