@@ -348,7 +348,10 @@ carve_out_words <- function(x) {
     gone = "is gone"
   )
   c(
-    sprintf("# %s: %s (\"%s\")", short_ends(made$path), became[made$fate], short_ends(made$pattern)),
+    sprintf(
+      "# %s: %s (\"%s\")",
+      short_ends(made$path), became[made$fate], short_ends(made$pattern)
+    ),
     if (more > 0L) sprintf("# and %s more, see x@carve_outs", digits(more)),
     if (!is.na(x@quarantine)) sprintf("# what was moved out is in %s", x@quarantine)
   )
