@@ -149,11 +149,17 @@ rho_project_capability <- function(path, ...) {
     keep.null = TRUE
   )
   tryCatch(
-    do.call(rho_host_capability, arguments),
+    call_by_names(quote(rho_host_capability), arguments),
     rhocap_error_not_enforceable = function(cnd) {
       abort_not_enforceable(cnd, "rho_project_capability", list(given), more)
     }
   )
+}
+
+# do.call() without the values in the call, which R would deparse for each warning of its own.
+call_by_names <- function(fun, arguments) {
+  symbols <- lapply(stats::setNames(nm = names(arguments)), as.name)
+  eval(as.call(c(fun, symbols)), arguments, topenv())
 }
 
 #' Make a smaller capability

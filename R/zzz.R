@@ -18,6 +18,11 @@ NULL
 NULL
 
 .onLoad <- function(libname, pkgname) {
+  # An interrupt while R loads a function at its first use can leave one that R 4.2 never loads
+  # again, so all are loaded now.
+  for (name in ls(topenv(), all.names = TRUE)) {
+    get(name, envir = topenv())
+  }
   S7::methods_register()
   # rho.coding attached after us: its constructors stand in front of ours.
   setHook(packageEvent("rho.coding", "attach"), function(...) {
