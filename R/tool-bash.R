@@ -87,6 +87,16 @@ taken_words <- function(carve_outs) {
   )
 }
 
+# A runtime's journal keeps what a model gets: of names that a command made by the thousands, the
+# first; the receipt itself has them all.
+few_carve_outs <- function(receipt, most = 100L) {
+  made <- receipt$command$carve_outs
+  if (length(made) > 0L) {
+    receipt$command$carve_outs <- lapply(made, utils::head, most)
+  }
+  receipt
+}
+
 # The texts and details of Rho's own tool, without the command, which may hold what it should not.
 command_answer <- function(outcome) {
   receipt <- attr(outcome, "receipt", exact = TRUE)
@@ -113,7 +123,7 @@ command_answer <- function(outcome) {
       signalled = "signal",
       ended
     ),
-    receipt = plain_receipt(receipt)
+    receipt = few_carve_outs(plain_receipt(receipt))
   )
   if (command_worked(outcome)) {
     return(tool_result(text, details))

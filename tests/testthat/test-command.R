@@ -278,6 +278,21 @@ test_that("arguments are checked before anything runs", {
   expect_error(rho_bash(capability, raw(1)), class = "rhocap_error_type")
 })
 
+test_that("what holds the processes holds nothing of R's open", {
+  needs("promises")
+  # R's pipes are not marked for closing at exec: the other end would wait for who inherits them.
+  tree <- new_tree()
+  capability <- command_capability(tree)
+  ended <- file.path(tree$root, "ended")
+  reader <- pipe(sprintf("cat > /dev/null; touch %s", shQuote(ended)), "w")
+  running <- rho_bash_async(capability, "until test -e stop; do sleep 0.1; done", timeout = 60)
+  close(reader)
+  expect_true(file.exists(ended))
+  expect_false(file.exists(file.path(tree$root, "stop")))
+  put(file.path(tree$root, "stop"), "")
+  expect_identical(settled(running)@ended, "exited")
+})
+
 test_that("a result prints what matters, and can be made by hand", {
   capability <- command_capability(new_tree())
   shown <- format(rho_bash(capability, "sleep 60 & sleep 60 & seq 1 30; exit 3"))

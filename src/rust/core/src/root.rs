@@ -205,6 +205,25 @@ impl Root {
         repository::candidates(names).any(has_head).then_some(rule)
     }
 
+    /// The pattern of something below a path, were the path a link to a directory.
+    #[must_use]
+    pub fn leading_to(&self, names: &[u8]) -> Option<&str> {
+        self.leading(names, |above| self.has(above, repository::HEAD))
+    }
+
+    /// The same, where `has_head` looks into a directory below the root.
+    #[must_use]
+    pub fn leading(&self, names: &[u8], has_head: impl Fn(&[u8]) -> bool) -> Option<&str> {
+        let matching = self.anchors.iter().find_map(|anchor| {
+            let longer = path::join_onto(&path::join(&anchor.prefix), names);
+            anchor.rules.leading_to(&longer)
+        });
+        matching.or_else(|| {
+            let rule = self.matching(Effect::Protect, repository::HEAD, Leaf::File)?;
+            has_head(repository::leading(names)?).then_some(rule)
+        })
+    }
+
     /// Whether an entry of this name stands in a directory below the root.
     #[must_use]
     pub fn has(&self, directory: &[u8], name: &[u8]) -> bool {
@@ -226,15 +245,6 @@ impl Root {
             anchor
                 .rules
                 .covering(effect, &longer, if names.is_empty() { Leaf::Directory } else { leaf })
-        })
-    }
-
-    /// The pattern of something below a path, were the path a directory.
-    #[must_use]
-    pub fn leading_to(&self, names: &[u8]) -> Option<&str> {
-        self.anchors.iter().find_map(|anchor| {
-            let longer = path::join_onto(&path::join(&anchor.prefix), names);
-            anchor.rules.leading_to(&longer)
         })
     }
 

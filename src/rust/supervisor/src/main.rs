@@ -10,6 +10,7 @@ mod confine;
 #[cfg(not(target_os = "linux"))]
 #[path = "confine_not.rs"]
 mod confine;
+mod descriptors;
 mod fork;
 mod leader;
 mod peer;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         eprintln!("rhocap starts this program itself; it is of no use by hand.");
         return ExitCode::from(USAGE);
     };
+    // R's own that it did not mark for closing: a pipe whose reader waits for its end would wait for ours.
+    descriptors::keep_only(&[0, 1, 2, peer.number()]);
     supervision::run(peer);
     ExitCode::SUCCESS
 }

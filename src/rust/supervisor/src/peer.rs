@@ -2,7 +2,7 @@
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rhocap_core::process::protocol::{frame, Event, Frames, Order, DESCRIPTORS};
 use rhocap_core::process::socket::send_all;
@@ -43,6 +43,11 @@ impl Peer {
             descriptors: Vec::new(),
             gone: false,
         })
+    }
+
+    /// The number of the socket.
+    pub fn number(&self) -> RawFd {
+        self.socket.as_raw_fd()
     }
 
     /// The descriptors that came with the order, once.

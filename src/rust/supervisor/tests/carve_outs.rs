@@ -314,10 +314,13 @@ fn repositories_in_git_directories() {
     };
     let (done, output, carved) = fixture.run(
         "mkdir -p src/.git/evil/hooks src/.git/remotes src/.git/sequencer; cd src/.git; \
-         touch evil/HEAD evil/config evil/hooks/x remotes/origin sequencer/opts HEAD index",
+         touch evil/HEAD evil/config evil/hooks/x remotes/origin sequencer/opts HEAD index; \
+         cd ../../home/bare; mkdir x; ln -s x info; ln -s x rebase-merge; ln -s x plain",
     );
     assert!(done, "{output}");
     let taken = [
+        "home/bare/info",
+        "home/bare/rebase-merge",
         "src/.git/evil/HEAD",
         "src/.git/evil/config",
         "src/.git/evil/hooks",

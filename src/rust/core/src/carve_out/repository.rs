@@ -52,6 +52,16 @@ pub fn candidates(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     starts.filter(governs).map(|start| &path[..start.saturating_sub(1)])
 }
 
+/// The directory that would be the repository, where a path is the first step to such a name of several: a
+/// link there would give git what stands behind it.
+#[must_use]
+pub fn leading(path: &[u8]) -> Option<&[u8]> {
+    let start = memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1);
+    let leads =
+        |governed: &&[u8]| memchr::memchr(b'/', governed).is_some_and(|end| is(&path[start..], &governed[..end]));
+    GOVERNED.iter().any(leads).then(|| &path[..start.saturating_sub(1)])
+}
+
 /// Compared as patterns are; most names need no copy for that.
 fn is(name: &[u8], wanted: &[u8]) -> bool {
     if name.is_ascii() {
@@ -80,6 +90,15 @@ mod tests {
         assert_eq!(governing("a/con\u{200c}fig"), ["a"]);
         for none in ["", "a", "a/info", "info/x", "configs", "a/config.yml", "attributes"] {
             assert_eq!(governing(none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn the_first_step_to_a_name_of_several_is_told() {
+        assert_eq!(leading(b"a/info"), Some(&b"a"[..]));
+        assert_eq!(leading(b"Rebase-Merge"), Some(&b""[..]));
+        for path in ["a/hooks", "a/info/attributes", "information", ""] {
+            assert_eq!(leading(path.as_bytes()), None, "{path}");
         }
     }
 

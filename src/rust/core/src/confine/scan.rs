@@ -429,8 +429,9 @@ impl Walk<'_> {
             .iter()
             .find_map(|effect| Some((*effect, self.covering(at, parent, *effect, names, leaf)?, Why::Pattern)));
         let above = || {
-            let rule = root.leading_to(names).filter(|_| kind == Kind::Symlink)?;
-            Some((Effect::Protect, rule, Why::LinkAbove))
+            let link = kind == Kind::Symlink;
+            let rule = link.then(|| root.leading(names, |above| self.has_head(at, parent, above)));
+            Some((Effect::Protect, rule.flatten()?, Why::LinkAbove))
         };
         let Some((effect, rule, why)) = covering.or_else(above) else {
             return Next::Enter;
@@ -483,15 +484,17 @@ impl Walk<'_> {
     /// As admission judges, but where a link led here, `HEAD` is looked for where the names lie.
     fn covering(&self, at: &Pending, parent: BorrowedFd<'_>, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
         let root = self.root(at);
-        root.matching(effect, names, leaf).or_else(|| {
-            root.governing(effect, names, |above| {
-                if *above == *at.names {
-                    return facts::of_entry(parent, HEAD).is_ok();
-                }
-                let lies = at.lies(above);
-                self.capability.roots()[lies.root].has(&lies.names, HEAD)
-            })
-        })
+        root.matching(effect, names, leaf)
+            .or_else(|| root.governing(effect, names, |above| self.has_head(at, parent, above)))
+    }
+
+    /// Whether git takes a directory, above what `at` holds or `at` itself, for a repository.
+    fn has_head(&self, at: &Pending, parent: BorrowedFd<'_>, above: &[u8]) -> bool {
+        if *above == *at.names {
+            return facts::of_entry(parent, HEAD).is_ok();
+        }
+        let lies = at.lies(above);
+        self.capability.roots()[lies.root].has(&lies.names, HEAD)
     }
 
     fn is_root(&self, found: &Facts) -> bool {

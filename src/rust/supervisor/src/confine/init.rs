@@ -18,7 +18,7 @@ pub const STATUS: usize = 5;
 
 /// Reaps whatever ends, tells the supervisor how the leader ended, and ends when nothing is left.
 pub fn run(leader: Pid, status: OwnedFd) -> ! {
-    keep_only(&[status.as_raw_fd()]);
+    crate::descriptors::keep_only(&[status.as_raw_fd()]);
     // It can be killed from outside only, needs no privilege any more, and has nothing to show.
     if super::privileges::drop_all().is_err() {
         // Nothing that keeps its privileges stays. With this process the kernel kills the leader.
@@ -47,34 +47,6 @@ pub fn run(leader: Pid, status: OwnedFd) -> ! {
 pub fn exit(code: i32) -> ! {
     // SAFETY: never returns.
     unsafe { libc::_exit(code) }
-}
-
-/// Closes every descriptor but these: what the supervisor has open is not the namespace's.
-pub fn keep_only(kept: &[i32]) {
-    let mut kept: Vec<u32> = kept.iter().map(|number| number.unsigned_abs()).collect();
-    kept.sort_unstable();
-    let mut from = 0_u32;
-    for number in kept.into_iter().chain([u32::MAX]) {
-        if number > from {
-            close_all(from, number - 1);
-        }
-        from = number.saturating_add(1);
-    }
-}
-
-fn close_all(first: u32, last: u32) {
-    // SAFETY: the owners of these numbers belong to the parent's course, which is not gone on with here:
-    // this process ends by `exit` or by an exec.
-    unsafe {
-        if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
-            return;
-        }
-        // Older than Linux 5.9, or refused.
-        let most = u32::try_from(libc::sysconf(libc::_SC_OPEN_MAX).clamp(256, 1 << 20)).unwrap_or(256);
-        for number in first..=last.min(most) {
-            libc::close(i32::try_from(number).unwrap_or(-1));
-        }
-    }
 }
 
 fn encode(exit: Exit) -> [u8; STATUS] {

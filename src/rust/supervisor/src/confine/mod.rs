@@ -230,7 +230,7 @@ impl Plan<'_> {
         leader::default_signals();
         let mut kept = vec![reporter.as_fd().as_raw_fd(), status.as_raw_fd()];
         kept.extend(self.command.into_iter().flat_map(Command::streams));
-        init::keep_only(&kept);
+        crate::descriptors::keep_only(&kept);
         if self.namespaces.user {
             self.identity.map().map_err(|errno| (Stage::Namespace, errno))?;
         }
