@@ -73,8 +73,8 @@ NULL
 #'     `"replaced"` when it was there before and is another object now: made by git or an editor
 #'     outside, or by the command once one of these had opened it; a file with several names, or
 #'     on a file system that does not tell when it was made, also when it was changed; `"gone"`),
-#'     `kept_as` (its name in the quarantine). A link in whose place the command put something is
-#'     made again}
+#'     `kept_as` (its name in the quarantine). A covered link in whose place the command put
+#'     something is made again}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those

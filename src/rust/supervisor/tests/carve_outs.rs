@@ -162,7 +162,7 @@ const TAKEN: &[(&str, &[&str])] = &[
     ),
     (
         "mkdir -p src/b/hooks; touch src/b/config src/b/HEAD",
-        &["kept src/b/HEAD", "kept src/b/config", "kept src/b/hooks"],
+        &["kept src/b/HEAD"],
     ),
     ("ln -s /etc/passwd src/.netrc", &["kept src/.netrc"]),
     ("ln -s a src/renv", &["kept src/renv"]),
@@ -269,11 +269,7 @@ fn links_that_a_command_replaces() {
         ("ln -sfn src/a .Rprofile", "kept .Rprofile"),
         ("rm .Rprofile; mkdir .Rprofile", "kept .Rprofile"),
         ("rm .vscode; mkdir .vscode; echo x > .vscode/tasks.json", "kept .vscode"),
-        ("mkdir n; echo x > n/activate.R; ln -sfn n renv", "kept renv"),
-        (
-            "mkdir -p m/hooks; echo x > m/hooks/y; ln -sfn ../m home/.git",
-            "kept home/.git",
-        ),
+        ("mkdir -p m; echo x > m/y; ln -sfn ../m home/.git", "kept home/.git"),
     ] {
         let (done, output, carved) = fixture.run(command);
         if !fixture.mechanism() {
@@ -285,6 +281,24 @@ fn links_that_a_command_replaces() {
         as_before(command);
     }
     if fixture.mechanism() {
+        // Nor one on the way of a pattern: what it led to was open.
+        for (command, link) in [
+            ("mkdir n; echo x > n/activate.R; ln -sfn n renv", "renv"),
+            (
+                "mkdir other; echo x > new/activate.R; ln -sfn other new-renv/renv",
+                "new-renv/renv",
+            ),
+        ] {
+            fs::create_dir_all(at("new")).unwrap();
+            fs::create_dir_all(at("new-renv")).unwrap();
+            let _ = std::os::unix::fs::symlink("../new", at("new-renv/renv"));
+            let text = fs::read_link(at(link)).unwrap();
+            let (done, output, carved) = fixture.run(command);
+            assert!(done, "{command}: {output} {carved:?} {:?}", at(link).symlink_metadata());
+            assert_eq!(carved, [format!("kept {link}")], "{command}");
+            assert!(at(link).symlink_metadata().is_err(), "{command}");
+            std::os::unix::fs::symlink(text, at(link)).unwrap();
+        }
         // A link that led nowhere, or leads elsewhere now, is not made again.
         std::os::unix::fs::symlink("later", at(".envrc")).unwrap();
         std::os::unix::fs::symlink("src/hop", at(".zshrc")).unwrap();
@@ -322,13 +336,27 @@ fn repositories_in_git_directories() {
         "home/bare/info",
         "home/bare/rebase-merge",
         "src/.git/evil/HEAD",
-        "src/.git/evil/config",
-        "src/.git/evil/hooks",
         "src/.git/remotes",
         "src/.git/sequencer/opts",
     ];
     assert_eq!(carved, taken.map(|path| format!("kept {path}")));
     assert!(fixture.root.join("src/.git/HEAD").exists());
+    // A name that makes a repository of what is the user's goes, and nothing of the user's does.
+    for name in ["src/config/app.yml", "src/info/attributes", "src/worktrees"] {
+        fs::create_dir_all(fixture.root.join(name).parent().unwrap()).unwrap();
+        fs::write(fixture.root.join(name), "mine").unwrap();
+    }
+    let (done, output, carved) = fixture.run("touch src/HEAD; echo x > src/commondir");
+    assert!(done, "{output}");
+    assert_eq!(carved, ["kept src/HEAD"]);
+    for name in [
+        "src/config/app.yml",
+        "src/info/attributes",
+        "src/worktrees",
+        "src/hooks/x",
+    ] {
+        assert!(fixture.root.join(name).exists(), "{name}");
+    }
 }
 
 #[test]

@@ -137,7 +137,7 @@ pub fn sweep(
         } else {
             match take_out(capability, hit, quarantine.as_fd()) {
                 Ok(Some(fate)) => {
-                    if let Some(known) = known.filter(|known| !known.is(hit)) {
+                    if let Some(known) = known.filter(|known| known.why == Why::Pattern && !known.is(hit)) {
                         put_back(capability, known);
                     }
                     fate
@@ -194,7 +194,8 @@ fn close_again(capability: &Capability, after: &Found) {
 }
 
 /// Makes a link again that was replaced, where it leads to what it led to: that was closed to the command.
-/// Where it led nowhere, what is there now is the command's.
+/// Where it led nowhere, what is there now is the command's. What a link on the way of a pattern leads to was
+/// open, and this look went through the new one: the old one is not made again.
 fn put_back(capability: &Capability, known: &Hit) {
     let (Some(text), Some(target)) = (&known.text, &known.target) else {
         return;
@@ -222,7 +223,9 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
         other => other?,
     };
     let held = facts::of_handle(&parent)?.mode;
-    let taken = match move_out(&parent, name, quarantine) {
+    // A link may lead to what was there long before the command, which is not removed without a copy.
+    let behind_link = hit.spelled != hit.lies;
+    let taken = match move_out(&parent, name, quarantine, behind_link) {
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
             beneath::open_up(&parent)?;
@@ -230,7 +233,7 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
                 let own = openat(&parent, name, DIRECTORY, Mode::empty());
                 own.and_then(|own| beneath::open_up(&own)).ok();
             }
-            let taken = move_out(&parent, name, quarantine);
+            let taken = move_out(&parent, name, quarantine, behind_link);
             let _ = beneath::set_mode(&parent, held);
             taken
         }
@@ -243,13 +246,16 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
     }
 }
 
-fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>) -> Result<Fate, Errno> {
+fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, behind_link: bool) -> Result<Fate, Errno> {
     // A name of ours: the command's could be anything.
     let kept = crate::random::hex(16);
     match renameat(parent, name, quarantine, kept.as_str()) {
         Ok(()) => Ok(Fate::Kept(kept)),
         Err(Errno::XDEV) => {
             let copied = copy::copy(parent, name, quarantine, &kept).is_ok();
+            if !copied && behind_link {
+                return Err(Errno::XDEV);
+            }
             remove(parent, name)?;
             Ok(if copied { Fate::Kept(kept) } else { Fate::Removed })
         }

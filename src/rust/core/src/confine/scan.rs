@@ -488,8 +488,18 @@ impl Walk<'_> {
             .or_else(|| root.governing(effect, names, |above| self.has_head(at, parent, above)))
     }
 
-    /// Whether git takes a directory, above what `at` holds or `at` itself, for a repository.
+    /// Whether git takes a directory, above what `at` holds or `at` itself, for a repository. A `HEAD` that
+    /// the command made goes, and makes none: what stands beside it may be the user's.
     fn has_head(&self, at: &Pending, parent: BorrowedFd<'_>, above: &[u8]) -> bool {
+        if let Some(before) = self.before {
+            let root = at.root;
+            let names = path::join_onto(above, HEAD);
+            let goes = self.root(at).matching(Effect::Protect, &names, Leaf::File).is_some()
+                && before.at(&Spot { root, names }).is_none();
+            if goes {
+                return false;
+            }
+        }
         if *above == *at.names {
             return facts::of_entry(parent, HEAD).is_ok();
         }
