@@ -3,9 +3,15 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
 use crate::outcome::{Code, Refusal};
 use crate::process::cloexec;
+
+/// How often the request is looked at where the system has no descriptor to wake by.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A request to stop, shared with the caller.
 #[derive(Debug, Clone, Default)]
@@ -74,12 +80,21 @@ impl Cancel {
         }
         bell.clone()
     }
+
+    /// Waits for a descriptor or the request, at most so long. Which of them came, the caller asks.
+    pub fn wait_beside(&self, descriptor: impl AsFd, events: PollFlags, most: Duration) {
+        let bell = self.bell();
+        let mut watched = vec![PollFd::new(&descriptor, events)];
+        watched.extend(bell.as_deref().map(|bell| PollFd::new(bell, PollFlags::IN)));
+        let most = bell.as_ref().map_or_else(|| most.min(LOOK), |_| most);
+        if let Ok(most) = Timespec::try_from(most) {
+            let _ = poll(&mut watched, Some(&most));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use rustix::event::{poll, PollFd, PollFlags, Timespec};
-
     use super::*;
 
     fn rings(bell: &Bell) -> bool {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::event::PollFlags;
 
 use super::confinement::{Confinement, Enforcement};
 use super::protocol::{Event, Stage};
@@ -12,9 +12,6 @@ use crate::effect::Cancel;
 
 /// How long it may take: a directory may lie on a file system that does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// How often the wish to stop is looked for where nothing wakes us.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Why a confinement cannot be enforced here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +42,6 @@ pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> R
     let mut supervisor =
         Supervisor::probe(program, confinement, cancel).map_err(|errno| unasked("cannot be started", errno))?;
     let begun = Instant::now();
-    let bell = cancel.bell();
     let answer = loop {
         match supervisor.hear() {
             Said::Event(Event::Confined(enforcement)) => break Ok(enforcement),
@@ -59,12 +55,7 @@ pub fn probe(program: &Program, confinement: &Confinement, cancel: &Cancel) -> R
                 if cancel.check().is_err() {
                     break Err(unasked("was not waited for", Errno::ECANCELED));
                 }
-                let mut descriptors = vec![PollFd::new(&supervisor, PollFlags::IN)];
-                descriptors.extend(bell.as_deref().map(|bell| PollFd::new(bell, PollFlags::IN)));
-                let rest = bell.as_ref().map_or_else(|| rest.min(LOOK), |_| rest);
-                if let Ok(rest) = Timespec::try_from(rest) {
-                    let _ = poll(&mut descriptors, Some(&rest));
-                }
+                cancel.wait_beside(&supervisor, PollFlags::IN, rest);
             }
         }
     };

@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use nix::spawn::{posix_spawn, PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags};
 use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::event::PollFlags;
 use rustix::fs::{openat, Mode, OFlags, CWD};
 use rustix::net::{recv, sendmsg, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SocketType};
 use rustix::process::{waitid, WaitId, WaitIdOptions};
@@ -227,12 +227,7 @@ impl Supervisor {
                 Err(rustix::io::Errno::AGAIN) => {
                     cancel.check().map_err(|_| Errno::ECANCELED)?;
                     let left = TAKING.checked_sub(begun.elapsed()).ok_or(Errno::ETIMEDOUT)?;
-                    let bell = cancel.bell();
-                    let mut watched = vec![PollFd::new(&self.socket, PollFlags::OUT)];
-                    watched.extend(bell.as_deref().map(|bell| PollFd::new(bell, PollFlags::IN)));
-                    if let Ok(left) = Timespec::try_from(left) {
-                        let _ = poll(&mut watched, Some(&left));
-                    }
+                    cancel.wait_beside(&self.socket, PollFlags::OUT, left);
                 }
                 Err(errno) => return Err(same(errno)),
             }
