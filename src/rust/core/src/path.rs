@@ -116,6 +116,12 @@ pub fn below<'a>(names: &'a [u8], above: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
+/// The joined names above the last one, and that one.
+#[must_use]
+pub fn split(names: &[u8]) -> (&[u8], &[u8]) {
+    memchr::memrchr(b'/', names).map_or((&[][..], names), |at| (&names[..at], &names[at + 1..]))
+}
+
 /// Joins names with slashes.
 #[must_use]
 pub fn join(names: &[Vec<u8>]) -> Vec<u8> {

@@ -191,6 +191,16 @@ impl Root {
     pub fn covering(&self, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
         self.matching(effect, names, leaf)
             .or_else(|| self.governing(effect, names, |above| self.has(above, repository::HEAD)))
+            .or_else(|| self.would_govern(effect, names))
+    }
+
+    /// The pattern of `HEAD`, for a new one that would make git obey what stands beside it: also where git may
+    /// write one.
+    fn would_govern(&self, effect: Effect, names: &[u8]) -> Option<&str> {
+        let above = repository::above_head(names).filter(|_| effect == Effect::Protect)?;
+        let rule = self.matching(effect, repository::HEAD, Leaf::File)?;
+        let makes = repository::governed(above).any(|(directory, name)| self.has(&directory, name));
+        (makes && !self.has(above, repository::HEAD)).then_some(rule)
     }
 
     /// The pattern of `HEAD`, for what git runs or obeys beside one. `has_head` looks into a directory below

@@ -281,23 +281,63 @@ fn links_that_a_command_replaces() {
         as_before(command);
     }
     if fixture.mechanism() {
-        // Nor one on the way of a pattern: what it led to was open.
-        for (command, link) in [
-            ("mkdir n; echo x > n/activate.R; ln -sfn n renv", "renv"),
+        // Nor one on the way of a pattern, with what came to what it leads to meanwhile.
+        fs::create_dir(at("new-renv")).unwrap();
+        fs::create_dir(at("new")).unwrap();
+        std::os::unix::fs::symlink("../new", at("new-renv/renv")).unwrap();
+        for (command, told) in [
+            ("mkdir n; echo x > n/activate.R; ln -sfn n renv", vec!["kept renv"]),
             (
-                "mkdir other; echo x > new/activate.R; ln -sfn other new-renv/renv",
-                "new-renv/renv",
+                "mkdir other; echo x > new/activate.R; ln -sfn ../other new-renv/renv",
+                vec!["kept new-renv/renv", "kept new-renv/renv/activate.R"],
             ),
+            ("rm renv CLAUDE.md", vec!["restored CLAUDE.md", "restored renv"]),
+            (
+                "rm new-renv/renv; echo x > new/activate.R",
+                vec!["kept new-renv/renv/activate.R", "restored new-renv/renv"],
+            ),
+            ("rm -r new-renv", vec!["gone new-renv/renv"]),
         ] {
-            fs::create_dir_all(at("new")).unwrap();
-            fs::create_dir_all(at("new-renv")).unwrap();
-            let _ = std::os::unix::fs::symlink("../new", at("new-renv/renv"));
-            let text = fs::read_link(at(link)).unwrap();
             let (done, output, carved) = fixture.run(command);
-            assert!(done, "{command}: {output} {carved:?} {:?}", at(link).symlink_metadata());
-            assert_eq!(carved, [format!("kept {link}")], "{command}");
-            assert!(at(link).symlink_metadata().is_err(), "{command}");
-            std::os::unix::fs::symlink(text, at(link)).unwrap();
+            assert!(done, "{command}: {output}");
+            assert_eq!(carved, told, "{command}");
+            as_before(command);
+            assert!(!at("new/activate.R").exists(), "{command}");
+        }
+        // What lies where a link on the way of one was turned to may be the user's, and stays.
+        for directory in ["A", "B", "B/sub"] {
+            fs::create_dir(at(directory)).unwrap();
+        }
+        fs::write(at("B/activate.R"), "IN\n").unwrap();
+        fs::write(at("B/sub/activate.R"), "IN\n").unwrap();
+        std::os::unix::fs::symlink("A", at("cur")).unwrap();
+        for (turn, told) in [
+            ("ln -sfn B cur", vec!["kept deploy/renv"]),
+            (
+                "ln -sfn B cur; echo x > A/activate.R",
+                vec!["kept deploy/renv", "kept deploy/renv/activate.R"],
+            ),
+            ("mv A C; mv B A", vec!["kept deploy/renv"]),
+            ("mkdir D; ln -sfn D cur", vec![]),
+        ] {
+            fs::create_dir(at("deploy")).unwrap();
+            std::os::unix::fs::symlink("../cur", at("deploy/renv")).unwrap();
+            let (done, output, carved) = fixture.run(turn);
+            assert!(done, "{turn}: {output}");
+            assert_eq!(carved, told, "{turn}");
+            let theirs = if turn.starts_with("mv") { "A" } else { "B" };
+            for file in ["activate.R", "sub/activate.R"] {
+                let file = at(theirs).join(file);
+                assert_eq!(fs::read_to_string(&file).unwrap(), "IN\n", "{turn}: {file:?}");
+            }
+            if theirs == "A" {
+                fs::rename(at("A"), at("B")).unwrap();
+                fs::rename(at("C"), at("A")).unwrap();
+            }
+            assert!(!at("A/activate.R").exists());
+            fs::remove_dir_all(at("deploy")).unwrap();
+            fs::remove_file(at("cur")).unwrap();
+            std::os::unix::fs::symlink("A", at("cur")).unwrap();
         }
         // A link that led nowhere, or leads elsewhere now, is not made again.
         std::os::unix::fs::symlink("later", at(".envrc")).unwrap();
@@ -318,6 +358,31 @@ fn links_that_a_command_replaces() {
     // A link that stays is not told.
     assert_eq!(fixture.run("cat CLAUDE.md"), (true, "IN\n".to_owned(), Vec::new()));
     as_before("cat");
+}
+
+/// Of two commands, the one that did not replace the link may end first.
+#[test]
+fn a_link_that_another_command_replaces() {
+    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
+        return;
+    };
+    let at = |name: &str| fixture.root.join(name);
+    std::os::unix::fs::symlink("src/a", at("CLAUDE.md")).unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            fixture.run("rm CLAUDE.md; echo x > CLAUDE.md; touch made; while [ ! -e over ]; do sleep 0.02; done")
+        });
+        let (done, _, carved) = fixture.run("while [ ! -e made ]; do sleep 0.02; done");
+        assert!(done);
+        assert_eq!(carved, ["kept CLAUDE.md"]);
+        fs::write(at("over"), "").unwrap();
+        let (done, output, carved) = first.join().unwrap();
+        assert!(done, "{output}");
+        // Whether the second one knew the link: it made it again then, and nothing is to be told here.
+        assert!(carved.is_empty() || carved == ["restored CLAUDE.md"], "{carved:?}");
+    });
+    assert_eq!(fs::read_link(at("CLAUDE.md")).unwrap(), Path::new("src/a"));
+    assert_eq!(fixture.run("true").2, [""; 0]);
 }
 
 /// A repository inside of a repository is one.

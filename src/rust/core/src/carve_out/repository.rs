@@ -7,6 +7,7 @@
 use memchr::memchr_iter;
 
 use super::pattern::fold;
+use crate::path;
 
 /// The file that makes a directory a repository.
 pub const HEAD: &[u8] = b"HEAD";
@@ -56,10 +57,24 @@ pub fn candidates(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// link there would give git what stands behind it.
 #[must_use]
 pub fn leading(path: &[u8]) -> Option<&[u8]> {
-    let start = memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1);
-    let leads =
-        |governed: &&[u8]| memchr::memchr(b'/', governed).is_some_and(|end| is(&path[start..], &governed[..end]));
-    GOVERNED.iter().any(leads).then(|| &path[..start.saturating_sub(1)])
+    let (above, name) = path::split(path);
+    let leads = |governed: &&[u8]| memchr::memchr(b'/', governed).is_some_and(|end| is(name, &governed[..end]));
+    GOVERNED.iter().any(leads).then_some(above)
+}
+
+/// The directory that a path would make a repository, where its last name is `HEAD`.
+#[must_use]
+pub fn above_head(path: &[u8]) -> Option<&[u8]> {
+    let (above, name) = path::split(path);
+    is(name, b"head").then_some(above)
+}
+
+/// The paths that such a directory would govern: each one's directory and name.
+pub fn governed(above: &[u8]) -> impl Iterator<Item = (Vec<u8>, &'static [u8])> + '_ {
+    GOVERNED.iter().map(move |governed| {
+        let (directory, name) = path::split(governed);
+        (path::join_onto(above, directory), name)
+    })
 }
 
 /// Compared as patterns are; most names need no copy for that.

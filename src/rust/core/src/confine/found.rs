@@ -105,6 +105,30 @@ pub struct Target {
     pub writable: bool,
 }
 
+/// What stands under a name.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// Which object.
+    pub identity: Identity,
+    /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
+    /// ourselves to look into it.
+    pub since: Option<Since>,
+    /// Of a link, what it says.
+    pub text: Option<Vec<u8>>,
+}
+
+impl Object {
+    /// Whether it is the same. A command cannot write to what is closed to it, so that what changed in it is
+    /// the user's doing. Of links, one is as good as another that says the same.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        match (&self.text, &other.text) {
+            (Some(text), Some(other)) => text == other,
+            _ => (self.identity, self.since) == (other.identity, other.since),
+        }
+    }
+}
+
 /// A name that was found.
 #[derive(Debug, Clone)]
 pub struct Hit {
@@ -121,16 +145,14 @@ pub struct Hit {
     /// What it is.
     pub kind: Kind,
     /// Which object.
-    pub identity: Identity,
-    /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
-    /// ourselves to look into it.
-    pub since: Option<Since>,
+    pub object: Object,
     /// Whether commands may write where it lies.
     pub writable: bool,
     /// Of a link, what it leads to.
     pub target: Option<Target>,
-    /// Of a link, what it says.
-    pub text: Option<Vec<u8>>,
+    /// The link above it that leads elsewhere than before the command, by its spelling: what is found behind
+    /// that one is not what the command has put there.
+    pub redirected: Option<Spot>,
 }
 
 impl Hit {
@@ -141,11 +163,10 @@ impl Hit {
         self.kind != Kind::Symlink && self.spelled == self.lies
     }
 
-    /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
-    /// it is the user's doing.
+    /// Which object a link leads to.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        (self.identity, self.since) == (other.identity, other.since)
+    pub fn leads(&self) -> Option<Identity> {
+        self.target.as_ref().map(|target| target.identity)
     }
 }
 
@@ -188,10 +209,11 @@ impl Found {
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
         fn leads(hit: &Hit) -> Option<Identity> {
-            let target = hit.target.as_ref().filter(|target| target.writable)?;
-            Some(target.identity)
+            hit.leads()
+                .filter(|_| hit.target.as_ref().is_some_and(|target| target.writable))
         }
-        self.at(&hit.spelled)
-            .is_some_and(|known| known.is(hit) && (hit.why == Why::LinkAbove || leads(known) == leads(hit)))
+        self.at(&hit.spelled).is_some_and(|known| {
+            known.object.is(&hit.object) && (hit.why == Why::LinkAbove || leads(known) == leads(hit))
+        })
     }
 }

@@ -18,12 +18,13 @@ use crate::escape::display;
 use crate::facts::{self, Kind};
 use crate::open::{DIRECTORY, ENTRY};
 use crate::outcome::Refusal;
+use crate::path;
 use crate::remove_all::remove_all;
 
 use super::copy;
 use super::found::{Found, Hit, Scope, Stop, Why};
 use super::places::Site;
-use super::scan::{scan, split};
+use super::scan::scan;
 
 /// What became of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -71,7 +72,7 @@ impl CarveOutCreated {
     }
 }
 
-/// A name that a pattern covers and that was there before the command, and is no more.
+/// A name that a pattern covers and that was there before the command, and was not there after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CarveOutRemoved {
     /// The root whose pattern it is.
@@ -82,6 +83,8 @@ pub struct CarveOutRemoved {
     pub pattern: String,
     /// What the pattern does.
     pub effect: &'static str,
+    /// Whether it was a link and was made again.
+    pub restored: bool,
 }
 
 /// What was found after a command.
@@ -125,19 +128,28 @@ pub fn sweep(
         entries: after.entries,
         ..Swept::default()
     };
+    // Where a link on the way of a pattern led was open to the command: that must have been looked through.
+    let comes_back = |known: &&Hit| known.why == Why::Pattern || after.stopped.is_none();
     let mut moved = HashSet::new();
     for hit in &after.hits {
-        // A mount is none of the command's making. Two links may lead to one place.
-        if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
+        // A mount is none of the command's making.
+        if !hit.writable || hit.why == Why::Mount || before.knows(hit) {
             continue;
         }
-        let known = before.at(&hit.spelled);
-        let fate = if known.is_some_and(|known| known.is_closed() && !known.is(hit)) {
+        // What a link that was turned leads to now may be the user's: the way to it goes, where it can.
+        let way = hit.redirected.as_ref().and_then(|link| after.at(link));
+        let hit = way.filter(|link| link.writable).unwrap_or(hit);
+        // Two links may lead to one place.
+        if !moved.insert(&hit.lies) {
+            continue;
+        }
+        let known = before.at(&hit.spelled).filter(|known| !known.object.is(&hit.object));
+        let fate = if known.is_some_and(Hit::is_closed) {
             Fate::Replaced
         } else {
             match take_out(capability, hit, quarantine.as_fd()) {
                 Ok(Some(fate)) => {
-                    if let Some(known) = known.filter(|known| known.why == Why::Pattern && !known.is(hit)) {
+                    if let Some(known) = known.filter(comes_back) {
                         put_back(capability, known);
                     }
                     fate
@@ -169,6 +181,7 @@ pub fn sweep(
                 path: display(&hit.spelled.names),
                 pattern: rule(hit),
                 effect: hit.effect.as_str(),
+                restored: put_back(capability, hit),
             })
             .collect();
     }
@@ -193,39 +206,40 @@ fn close_again(capability: &Capability, after: &Found) {
     }
 }
 
-/// Makes a link again that was replaced, where it leads to what it led to: that was closed to the command.
-/// Where it led nowhere, what is there now is the command's. What a link on the way of a pattern leads to was
-/// open, and this look went through the new one: the old one is not made again.
-fn put_back(capability: &Capability, known: &Hit) {
-    let (Some(text), Some(target)) = (&known.text, &known.target) else {
-        return;
+/// Makes a link again that was replaced or removed, where it leads to what it led to, which was closed to the
+/// command or has been looked through. Where it led nowhere, what is there now is the command's.
+fn put_back(capability: &Capability, known: &Hit) -> bool {
+    let (Some(text), Some(target)) = (&known.object.text, &known.target) else {
+        return false;
     };
-    let (above, name) = split(&known.lies.names);
+    let (above, name) = path::split(&known.lies.names);
     let Ok(parent) = beneath::place(&capability.roots()[known.lies.root], above) else {
-        return;
+        return false;
     };
-    if symlinkat(text.as_slice(), &parent, name).is_ok() {
-        let leads = openat(&parent, name, ENTRY.difference(OFlags::NOFOLLOW), Mode::empty());
-        let same = leads
-            .and_then(facts::of_handle)
-            .is_ok_and(|found| found.identity == target.identity);
-        if !same {
-            let _ = unlinkat(&parent, name, AtFlags::empty());
-        }
+    if symlinkat(text.as_slice(), &parent, name).is_err() {
+        return false;
     }
+    let leads = openat(&parent, name, ENTRY.difference(OFlags::NOFOLLOW), Mode::empty());
+    let same = leads
+        .and_then(facts::of_handle)
+        .is_ok_and(|found| found.identity == target.identity);
+    if !same {
+        let _ = unlinkat(&parent, name, AtFlags::empty());
+    }
+    same
 }
 
 /// Takes one entry out of its directory. Nothing when it is not there any more.
 fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> Result<Option<Fate>, Errno> {
-    let (above, name) = split(&hit.lies.names);
+    let (above, name) = path::split(&hit.lies.names);
     let parent = match beneath::open(&capability.roots()[hit.lies.root], above) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         other => other?,
     };
     let held = facts::of_handle(&parent)?.mode;
-    // A link may lead to what was there long before the command, which is not removed without a copy.
-    let behind_link = hit.spelled != hit.lies;
-    let taken = match move_out(&parent, name, quarantine, behind_link) {
+    // What may be the user's is not removed without a copy.
+    let sparing = hit.redirected.is_some();
+    let taken = match move_out(&parent, name, quarantine, sparing) {
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
             beneath::open_up(&parent)?;
@@ -233,7 +247,7 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
                 let own = openat(&parent, name, DIRECTORY, Mode::empty());
                 own.and_then(|own| beneath::open_up(&own)).ok();
             }
-            let taken = move_out(&parent, name, quarantine, behind_link);
+            let taken = move_out(&parent, name, quarantine, sparing);
             let _ = beneath::set_mode(&parent, held);
             taken
         }
@@ -246,14 +260,14 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
     }
 }
 
-fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, behind_link: bool) -> Result<Fate, Errno> {
+fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, sparing: bool) -> Result<Fate, Errno> {
     // A name of ours: the command's could be anything.
     let kept = crate::random::hex(16);
     match renameat(parent, name, quarantine, kept.as_str()) {
         Ok(()) => Ok(Fate::Kept(kept)),
         Err(Errno::XDEV) => {
             let copied = copy::copy(parent, name, quarantine, &kept).is_ok();
-            if !copied && behind_link {
+            if !copied && sparing {
                 return Err(Errno::XDEV);
             }
             remove(parent, name)?;

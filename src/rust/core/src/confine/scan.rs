@@ -25,7 +25,7 @@ use crate::outcome::Refusal;
 use crate::path;
 use crate::root::Root;
 
-use super::found::{Found, Hit, Scope, Spot, Stop, Target, Why};
+use super::found::{Found, Hit, Object, Scope, Spot, Stop, Target, Why};
 use super::mountinfo::{any_below, walks};
 use super::places::{locate, path_of, Site};
 
@@ -74,6 +74,9 @@ pub fn scan(
             break;
         }
     }
+    if let Some(before) = before.filter(|_| walk.found.stopped.is_none()) {
+        walk.found.stopped = walk.former_targets(before)?;
+    }
     walk.found.entries = scope.entries - walk.left;
     Ok(walk.found)
 }
@@ -87,6 +90,8 @@ struct Via {
     onto: Spot,
     /// How many links in all.
     links: usize,
+    /// The first of them that leads elsewhere than it did.
+    redirected: Option<Spot>,
 }
 
 /// Most links on the way of one pattern.
@@ -202,7 +207,7 @@ impl Walk<'_> {
             beneath::open_up(&root.handle)?;
             (mode, beneath::open(root, b"")?)
         } else {
-            let (above, name) = split(&lies.names);
+            let (above, name) = path::split(&lies.names);
             let above = beneath::open(root, above)?;
             (
                 facts::of_entry(&above, name)?.mode,
@@ -393,7 +398,7 @@ impl Walk<'_> {
     /// told what it is.
     fn closed(&mut self, at: &Pending, why: Why) -> bool {
         let lies = at.lies(&at.names);
-        let (above, name) = split(&lies.names);
+        let (above, name) = path::split(&lies.names);
         let found =
             beneath::open(&self.capability.roots()[lies.root], above).and_then(|above| facts::of_entry(&above, name));
         let Some(found) = found.ok().filter(|_| !lies.names.is_empty()) else {
@@ -406,11 +411,14 @@ impl Walk<'_> {
             rule: String::new(),
             why,
             kind: found.kind,
-            identity: found.identity,
-            since: (why != Why::Unreadable).then_some(found.since),
+            object: Object {
+                identity: found.identity,
+                since: (why != Why::Unreadable).then_some(found.since),
+                text: None,
+            },
             writable: at.writable,
             target: None,
-            text: None,
+            redirected: None,
         });
         true
     }
@@ -436,7 +444,7 @@ impl Walk<'_> {
         let Some((effect, rule, why)) = covering.or_else(above) else {
             return Next::Enter;
         };
-        let (_, name) = split(names);
+        let (_, name) = path::split(names);
         let Ok(found) = facts::of_entry(parent, name) else {
             return Next::Stay;
         };
@@ -458,14 +466,17 @@ impl Walk<'_> {
             rule: rule.to_owned(),
             why,
             kind: found.kind,
-            identity: found.identity,
-            since: (why != Why::Unreadable).then_some(found.since),
+            object: Object {
+                identity: found.identity,
+                since: Some(found.since),
+                text: (found.kind == Kind::Symlink)
+                    .then(|| readlinkat(parent, name, Vec::new()).ok())
+                    .flatten()
+                    .map(std::ffi::CString::into_bytes),
+            },
             writable: at.writable,
             target,
-            text: (found.kind == Kind::Symlink)
-                .then(|| readlinkat(parent, name, Vec::new()).ok())
-                .flatten()
-                .map(std::ffi::CString::into_bytes),
+            redirected: at.via.as_ref().and_then(|via| via.redirected.clone()),
         };
         // What is new goes as a whole.
         let enters = self.before.is_none_or(|before| before.knows(&hit) || !hit.writable);
@@ -536,24 +547,66 @@ impl Walk<'_> {
 
     /// Walks what a link on the way of a pattern leads to.
     fn through(&mut self, at: &Pending, names: &[u8], target: &Target) {
+        let link = Spot {
+            root: at.root,
+            names: names.to_vec(),
+        };
         let links = at.via.as_ref().map_or(0, |via| via.links) + 1;
+        let above = at.via.as_ref().and_then(|via| via.redirected.clone());
+        let known = self.before.and_then(|before| before.at(&link));
+        let elsewhere = known.is_some_and(|known| known.leads() != Some(target.identity));
+        let redirected = above.or_else(|| elsewhere.then(|| link.clone()));
+        if links <= MOST_LINKS {
+            self.follow(link, target, links, redirected);
+        }
+    }
+
+    fn follow(&mut self, link: Spot, target: &Target, links: usize, redirected: Option<Spot>) {
         let Some(onto) = target.spot.clone() else { return };
-        if target.kind != Kind::Directory || links > MOST_LINKS {
+        if target.kind != Kind::Directory {
             return;
         }
         let writable = target.writable;
         self.stack.push(Pending {
-            root: at.root,
-            names: names.to_vec(),
+            root: link.root,
             via: Some(Arc::new(Via {
-                spelled: names.len(),
+                spelled: link.names.len(),
                 onto,
                 links,
+                redirected,
             })),
+            names: link.names,
             writable,
             deny_only: !writable,
             parent: None,
         });
+    }
+
+    /// Walks what links led to before the command and do not any more, by the names that they gave it: the
+    /// links come again, with us or with the user.
+    fn former_targets(&mut self, before: &Found) -> Result<Option<Stop>, Refusal> {
+        for known in before.hits.iter().filter(|hit| hit.why == Why::LinkAbove) {
+            let now = self.found.at(&known.spelled);
+            let Some(target) = known
+                .target
+                .as_ref()
+                .filter(|_| now.and_then(Hit::leads) != known.leads())
+            else {
+                continue;
+            };
+            let there = target.spot.as_ref().and_then(|spot| {
+                let handle = beneath::place(&self.capability.roots()[spot.root], &spot.names).ok()?;
+                Some(facts::of_handle(&handle).ok()?.identity)
+            });
+            if there == Some(target.identity) {
+                self.follow(known.spelled.clone(), target, 1, None);
+                let stopped = self.run()?;
+                if stopped.is_some() {
+                    return Ok(stopped);
+                }
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -562,11 +615,6 @@ impl Walk<'_> {
 enum Next {
     Enter,
     Stay,
-}
-
-/// The names above, and the last one.
-pub(super) fn split(names: &[u8]) -> (&[u8], &[u8]) {
-    memchr::memrchr(b'/', names).map_or((&[][..], names), |at| (&names[..at], &names[at + 1..]))
 }
 
 /// Whether what lies in a directory can be reached. For nearly all directories the mode tells.

@@ -6,9 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::confine::found::Hit;
+use crate::confine::found::{Hit, Object};
 use crate::confine::Plan;
-use crate::facts::{Identity, Since};
 
 /// The confined commands of this process that run.
 static RUNNING: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
@@ -22,17 +21,8 @@ fn running() -> MutexGuard<'static, Vec<Arc<Known>>> {
 struct Known {
     /// Where it can write.
     places: Vec<Vec<u8>>,
-    /// The names that were there, by their paths.
-    names: HashMap<Vec<u8>, Object>,
-}
-
-/// What stood under a name.
-#[derive(Debug)]
-struct Object {
-    identity: Identity,
-    since: Option<Since>,
-    /// Whether no command could put another there.
-    closed: bool,
+    /// The names that were there, by their paths, and whether no command could put anything else there.
+    names: HashMap<Vec<u8>, (Object, bool)>,
 }
 
 impl Known {
@@ -42,7 +32,7 @@ impl Known {
             path.strip_prefix(place.as_slice())
                 .is_some_and(|rest| rest.starts_with(b"/"))
         };
-        let was_there = |known: &Object| known.closed || (known.identity, known.since) == (hit.identity, hit.since);
+        let was_there = |(known, closed): &(Object, bool)| *closed || known.is(&hit.object);
         self.places.iter().any(inside) && !self.names.get(path).is_some_and(was_there)
     }
 }
@@ -76,14 +66,7 @@ impl Overlap {
                 .before
                 .hits
                 .iter()
-                .map(|hit| {
-                    let object = Object {
-                        identity: hit.identity,
-                        since: hit.since,
-                        closed: hit.is_closed(),
-                    };
-                    (path(hit), object)
-                })
+                .map(|hit| (path(hit), (hit.object.clone(), hit.is_closed())))
                 .collect(),
         });
         let mut running = running();
