@@ -72,10 +72,8 @@ NULL
 #'     that stays when it holds something; `"removed"`; `"left"` where it could not be moved;
 #'     `"replaced"` when it was there before and is another object now: made by git or an editor
 #'     outside, or by the command once one of these had opened it; a file with several names, or
-#'     on a file system that does not tell when it was made, also when it was changed; `"gone"`;
-#'     `"restored"`: a link that the command removed and that was made again), `kept_as` (its name
-#'     in the quarantine). A covered link in whose place the command put something is made again,
-#'     too; one that the command turned to another place is `"kept"`, and what lies there stays}
+#'     on a file system that does not tell when it was made, also when it was changed; `"gone"`),
+#'     `kept_as` (its name in the quarantine)}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
@@ -346,8 +344,7 @@ carve_out_words <- function(x) {
     removed = "removed",
     left = "still there: look at it",
     replaced = "changed meanwhile: look at it",
-    gone = "is gone",
-    restored = "had been removed, made again"
+    gone = "is gone"
   )
   c(
     sprintf(

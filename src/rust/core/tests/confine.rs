@@ -24,6 +24,7 @@ use rhocap_core::effect::Cancel;
 use rhocap_core::limits::Limits;
 use rhocap_core::outcome::{Code, Refusal};
 use rhocap_core::policy::{Network, Process};
+use rhocap_core::process::confinement::{Closes, Standing};
 use rhocap_core::resolve::{Use, Want};
 
 mod skip;
@@ -106,9 +107,17 @@ fn covers(tree: &Tree, plan: &Plan) -> Vec<String> {
     let covers = plan.confinement.covers.iter().map(|cover| {
         format!(
             "{} {}{}",
-            if cover.read { "protect" } else { "deny" },
+            match cover.closes {
+                Closes::All => "deny",
+                Closes::Writing => "protect",
+                Closes::Moving => "keep",
+            },
             tree.short(&cover.path),
-            if cover.directory { "/" } else { "" }
+            match cover.kind {
+                Standing::File => "",
+                Standing::Directory => "/",
+                Standing::Link => "@",
+            }
         )
     });
     covers.collect()
@@ -165,28 +174,63 @@ fn what_is_covered() {
         // Several components, at any depth or at the top only.
         (vec!["root/x/renv/activate.R"], vec!["protect root/x/renv/activate.R"]),
         (vec!["root/only/here", "root/x/only/here"], vec!["deny root/only/here"]),
-        // Links: what they lead to is closed, where it can be seen.
-        (vec!["root/.env -> secret", "root/secret"], vec!["deny root/secret"]),
-        (vec!["root/.env -> ../beside", "beside"], vec![]),
-        (vec!["root/.env -> nowhere"], vec![]),
-        (vec!["root/.Rprofile -> a/b", "root/a/b"], vec!["protect root/a/b"]),
+        // Links stay, and what they lead to is closed, where it can be seen.
+        (
+            vec!["root/.env -> secret", "root/secret"],
+            vec!["keep root/.env@", "deny root/secret"],
+        ),
+        (vec!["root/.env -> ../beside", "beside"], vec!["keep root/.env@"]),
+        (vec!["root/.env -> nowhere"], vec!["keep root/.env@"]),
+        (
+            vec!["root/.Rprofile -> a/b", "root/a/b"],
+            vec!["keep root/.Rprofile@", "protect root/a/b"],
+        ),
+        // So do all that are passed, but for those outside.
+        (
+            vec![
+                "root/.env -> a/hop",
+                "root/a -> b",
+                "root/b/hop -> ../../out/more",
+                "out/more -> ../root/x",
+                "root/x -> y",
+                "root/y",
+            ],
+            vec![
+                "keep root/.env@",
+                "keep root/a@",
+                "keep root/b/hop@",
+                "keep root/x@",
+                "deny root/y",
+            ],
+        ),
         // Links on the way of a pattern.
         (
             vec!["root/renv -> shared", "root/shared/activate.R"],
-            vec!["protect root/shared/activate.R"],
+            vec!["keep root/renv@", "keep root/shared/", "protect root/shared/activate.R"],
         ),
         (
             vec!["root/renv -> @/root/one", "root/one -> two", "root/two/activate.R"],
-            vec!["protect root/two/activate.R"],
+            vec![
+                "keep root/one@",
+                "keep root/renv@",
+                "keep root/two/",
+                "protect root/two/activate.R",
+            ],
         ),
         (
             vec!["root/renv -> .", "root/activate.R"],
-            vec!["protect root/activate.R"],
+            vec!["keep root/", "protect root/activate.R", "keep root/renv@"],
         ),
-        (vec!["root/renv -> ../out", "out/activate.R"], vec![]),
+        (vec!["root/renv -> ../out", "out/activate.R"], vec!["keep root/renv@"]),
         (
             vec!["root/l1 -> d1", "root/d1/l2 -> ../d2", "root/d2/x", "root/d1/x"],
-            vec!["deny root/d2/x"],
+            vec![
+                "keep root/d1/",
+                "keep root/d1/l2@",
+                "keep root/d2/",
+                "deny root/d2/x",
+                "keep root/l1@",
+            ],
         ),
     ] {
         let tree = Tree::new();
@@ -264,12 +308,12 @@ fn admission_and_covers_agree() {
     let (mut denied, mut protected) = (0, 0);
     for file in &files {
         let whole = bytes(&tree.at("root").join(file));
-        let closed = |read: bool| {
+        let closed = |closes: Closes| {
             planned
                 .confinement
                 .covers
                 .iter()
-                .any(|cover| cover.read == read && rhocap_core::path::below(&whole, &cover.path).is_some())
+                .any(|cover| cover.closes == closes && rhocap_core::path::below(&whole, &cover.path).is_some())
         };
         let refused = |want| {
             let code = admit(&capability, file.as_bytes(), want, Use::Walk)
@@ -282,14 +326,18 @@ fn admission_and_covers_agree() {
             code
         };
         let entry = Want::Entry { create_parents: false };
-        assert_eq!(refused(Want::File).is_some(), closed(false), "reading {file}");
+        assert_eq!(refused(Want::File).is_some(), closed(Closes::All), "reading {file}");
         match refused(entry) {
             // What is only readable needs no cover to be protected.
-            Some(Code::NotWritable) => assert!(!closed(true), "{file}"),
-            code => assert_eq!(code.is_some(), closed(false) || closed(true), "writing {file}"),
+            Some(Code::NotWritable) => assert!(!closed(Closes::Writing), "{file}"),
+            code => assert_eq!(
+                code.is_some(),
+                closed(Closes::All) || closed(Closes::Writing),
+                "writing {file}"
+            ),
         }
-        denied += usize::from(closed(false));
-        protected += usize::from(closed(true));
+        denied += usize::from(closed(Closes::All));
+        protected += usize::from(closed(Closes::Writing));
     }
     // The draws are worth something.
     assert!(
@@ -399,7 +447,9 @@ fn inner_roots_are_judged_by_themselves() {
         "deny root/data/.env",
         "protect root/data/deep/.Rprofile",
         "deny root/lib/pkg/.env",
+        "keep root/real/",
         "protect root/real/kept",
+        "keep root/top@",
     ];
     assert_eq!(covers(&tree, &plan), expected);
     for (place, root) in plan.confinement.places.iter().zip(["root", "root/data"]) {
@@ -459,7 +509,9 @@ fn of_the_private_directory_home_and_temporary_are_places() {
         .collect();
     let expected = [private.temporary(), private.home(), tree.at("root")].map(|path| (bytes(&path), true));
     assert_eq!(places, BTreeSet::from(expected));
-    assert_eq!(planned.confinement.covers, []);
+    assert_eq!(covers(&tree, &planned), ["keep root/.env@"]);
+    fs::remove_file(tree.at("root/.env")).unwrap();
+    let planned = plan(&capability);
     let granted = grants::grants(&capability, &planned, &Cancel::default()).unwrap();
     let granted: BTreeSet<_> = granted.grants.into_iter().map(|grant| (grant.path, true)).collect();
     assert_eq!(granted, places);

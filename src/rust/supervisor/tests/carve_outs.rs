@@ -230,159 +230,182 @@ fn check(mounts: bool) {
     assert_eq!(fixture.run("ls home").0, mounts);
 }
 
-/// Covered names that are links, and what they say; nothing can be mounted on one.
+/// Links that give something a covered name, and what they say.
 const LINKS: &[(&str, &str)] = &[
-    ("CLAUDE.md", "f"),
+    ("CLAUDE.md", "hops/one"),
+    ("hops/one", "../src/a"),
     (".Rprofile", "../profile.R"),
     (".vscode", "code"),
     ("renv", "src"),
+    ("deploy/renv", "../current"),
+    ("current", "A"),
     ("home/.git", "../.git"),
+    (".github", "gh"),
 ];
 
-/// What a command puts in the place of a link goes, and the link is there again.
+/// No command can put anything else in the place of such a link, or of one that is passed from it, or of the
+/// directory to which it leads.
+const TURNS: &[&str] = &[
+    "rm CLAUDE.md",
+    "echo x > x; mv x CLAUDE.md",
+    "mv CLAUDE.md x",
+    "ln -sfn ./src/a CLAUDE.md",
+    "ln -sfn ../f hops/one",
+    "rm hops/one",
+    "mv hops x; mkdir hops; ln -s ../f hops/one",
+    "rm .Rprofile; echo x > .Rprofile",
+    "rm .vscode; mkdir .vscode; echo x > .vscode/tasks.json",
+    "mkdir -p m; echo x > m/y; ln -sfn ../m home/.git",
+    "ln -sfn ./src renv",
+    "mv src x; ln -s x src",
+    "rm -r gh; mkdir gh",
+    "ln -sfn B current",
+    "ln -sfn /proc/self/cwd/B current",
+    "rm current; mkdir current",
+    "mv A C; mv B A",
+    "mv deploy x",
+    "rm -r deploy",
+];
+
 #[test]
-fn links_that_a_command_replaces() {
-    let Some(fixture) = Fixture::new("mount_namespace") else {
-        return;
-    };
-    let at = |name: &str| fixture.root.join(name);
-    for (name, text) in LINKS {
-        std::os::unix::fs::symlink(text, at(name)).unwrap();
-    }
-    let as_before = |command: &str| {
-        for (name, text) in LINKS {
-            assert_eq!(
-                fs::read_link(at(name)).ok(),
-                Some(PathBuf::from(text)),
-                "{name}: {command}"
-            );
+fn links_that_give_a_covered_name() {
+    for mechanism in ["mount_namespace", "landlock"] {
+        let Some(fixture) = Fixture::new(mechanism) else {
+            continue;
+        };
+        let at = |name: &str| fixture.root.join(name);
+        for directory in ["code", "hops", "deploy", "gh", "A", "B", "links", "later"] {
+            fs::create_dir(at(directory)).unwrap();
         }
-    };
-    fs::write(at("src/activate.R"), "IN\n").unwrap();
-    fs::write(at("../profile.R"), "IN\n").unwrap();
-    fs::create_dir(at("code")).unwrap();
-    assert_eq!(fixture.run("cat CLAUDE.md renv/activate.R").1, "IN\nIN\n");
-    for (command, taken) in [
-        ("rm CLAUDE.md; echo x > CLAUDE.md", "kept CLAUDE.md"),
-        ("echo x > x; mv x CLAUDE.md", "kept CLAUDE.md"),
-        ("rm .Rprofile; echo x > .Rprofile", "kept .Rprofile"),
-        ("ln -sfn src/a .Rprofile", "kept .Rprofile"),
-        ("rm .Rprofile; mkdir .Rprofile", "kept .Rprofile"),
-        ("rm .vscode; mkdir .vscode; echo x > .vscode/tasks.json", "kept .vscode"),
-        ("mkdir -p m; echo x > m/y; ln -sfn ../m home/.git", "kept home/.git"),
-    ] {
-        let (done, output, carved) = fixture.run(command);
+        for file in ["src/activate.R", "../profile.R", "B/activate.R"] {
+            fs::write(at(file), "IN\n").unwrap();
+        }
+        for (name, text) in LINKS {
+            std::os::unix::fs::symlink(text, at(name)).unwrap();
+        }
+        let as_before = |command: &str| {
+            for (name, text) in LINKS {
+                assert_eq!(fs::read_link(at(name)).ok(), Some(PathBuf::from(text)), "{command}");
+            }
+            for file in ["src/a", "src/activate.R", "../profile.R", "B/activate.R"] {
+                assert_eq!(fs::read_to_string(at(file)).unwrap(), "IN\n", "{command}");
+            }
+            assert!(
+                !at("A/activate.R").exists() && !at("gh/workflows").exists(),
+                "{command}"
+            );
+        };
+        // They lead where they did.
+        assert_eq!(
+            fixture.run("cat CLAUDE.md renv/activate.R; ls deploy/renv .github; cat home/.git/config"),
+            (true, "IN\nIN\n.github:\n\ndeploy/renv:\nIN\n".to_owned(), Vec::new())
+        );
+        for command in TURNS {
+            let (done, output, carved) = fixture.run(command);
+            assert!(!done, "{command}: {output}");
+            assert_eq!(carved, [""; 0], "{command}");
+            as_before(command);
+            for left in ["x", "m", "C"] {
+                let _ = fs::remove_dir_all(at(left)).or_else(|_| fs::remove_file(at(left)));
+            }
+        }
         if !fixture.mechanism() {
-            assert!(!done, "{command}");
             continue;
         }
-        assert!(done, "{command}: {output}");
-        assert_eq!(carved, [taken], "{command}");
-        as_before(command);
-    }
-    if fixture.mechanism() {
-        // Nor one on the way of a pattern, with what came to what it leads to meanwhile.
-        fs::create_dir(at("new-renv")).unwrap();
-        fs::create_dir(at("new")).unwrap();
-        std::os::unix::fs::symlink("../new", at("new-renv/renv")).unwrap();
-        for (command, told) in [
-            ("mkdir n; echo x > n/activate.R; ln -sfn n renv", vec!["kept renv"]),
-            (
-                "mkdir other; echo x > new/activate.R; ln -sfn ../other new-renv/renv",
-                vec!["kept new-renv/renv", "kept new-renv/renv/activate.R"],
-            ),
-            ("rm renv CLAUDE.md", vec!["restored CLAUDE.md", "restored renv"]),
-            (
-                "rm new-renv/renv; echo x > new/activate.R",
-                vec!["kept new-renv/renv/activate.R", "restored new-renv/renv"],
-            ),
-            ("rm -r new-renv", vec!["gone new-renv/renv"]),
+        // What comes to where they lead is taken away, by the name that they give it.
+        for (command, taken) in [
+            ("echo x > A/activate.R", "kept deploy/renv/activate.R"),
+            ("mkdir gh/workflows; echo x > gh/workflows/y", "kept .github/workflows"),
+            ("mv B/activate.R A; cp A/activate.R B", "kept deploy/renv/activate.R"),
         ] {
             let (done, output, carved) = fixture.run(command);
             assert!(done, "{command}: {output}");
-            assert_eq!(carved, told, "{command}");
+            assert_eq!(carved, [taken], "{command}");
             as_before(command);
-            assert!(!at("new/activate.R").exists(), "{command}");
         }
-        // What lies where a link on the way of one was turned to may be the user's, and stays.
-        for directory in ["A", "B", "B/sub"] {
-            fs::create_dir(at(directory)).unwrap();
-        }
-        fs::write(at("B/activate.R"), "IN\n").unwrap();
-        fs::write(at("B/sub/activate.R"), "IN\n").unwrap();
-        std::os::unix::fs::symlink("A", at("cur")).unwrap();
-        for (turn, told) in [
-            ("ln -sfn B cur", vec!["kept deploy/renv"]),
-            (
-                "ln -sfn B cur; echo x > A/activate.R",
-                vec!["kept deploy/renv", "kept deploy/renv/activate.R"],
-            ),
-            ("mv A C; mv B A", vec!["kept deploy/renv"]),
-            ("mkdir D; ln -sfn D cur", vec![]),
-        ] {
-            fs::create_dir(at("deploy")).unwrap();
-            std::os::unix::fs::symlink("../cur", at("deploy/renv")).unwrap();
-            let (done, output, carved) = fixture.run(turn);
-            assert!(done, "{turn}: {output}");
-            assert_eq!(carved, told, "{turn}");
-            let theirs = if turn.starts_with("mv") { "A" } else { "B" };
-            for file in ["activate.R", "sub/activate.R"] {
-                let file = at(theirs).join(file);
-                assert_eq!(fs::read_to_string(&file).unwrap(), "IN\n", "{turn}: {file:?}");
-            }
-            if theirs == "A" {
-                fs::rename(at("A"), at("B")).unwrap();
-                fs::rename(at("C"), at("A")).unwrap();
-            }
-            assert!(!at("A/activate.R").exists());
-            fs::remove_dir_all(at("deploy")).unwrap();
-            fs::remove_file(at("cur")).unwrap();
-            std::os::unix::fs::symlink("A", at("cur")).unwrap();
-        }
-        // A link that led nowhere, or leads elsewhere now, is not made again.
-        std::os::unix::fs::symlink("later", at(".envrc")).unwrap();
-        std::os::unix::fs::symlink("src/hop", at(".zshrc")).unwrap();
-        std::os::unix::fs::symlink("a", at("src/hop")).unwrap();
-        let (done, output, carved) =
-            fixture.run("rm .envrc .zshrc; touch later .envrc .zshrc; echo x > src/b; ln -sfn b src/hop");
-        assert!(done, "{output}");
-        assert_eq!(carved, ["kept .envrc", "kept .zshrc"]);
-        assert!(at(".envrc").symlink_metadata().is_err() && at(".zshrc").symlink_metadata().is_err());
-        // What was reached through the link stands under another name now. The way to it is told.
-        let (done, output, carved) = fixture.run("rm renv; mkdir renv; echo x > renv/activate.R");
-        assert!(done, "{output}");
-        assert_eq!(carved, ["gone renv", "kept renv/activate.R"]);
-        fs::remove_dir(at("renv")).unwrap();
-        std::os::unix::fs::symlink("src", at("renv")).unwrap();
     }
-    // A link that stays is not told.
-    assert_eq!(fixture.run("cat CLAUDE.md"), (true, "IN\n".to_owned(), Vec::new()));
-    as_before("cat");
 }
 
-/// Of two commands, the one that did not replace the link may end first.
+/// Where a link leads nowhere, a command can make what it leads to.
 #[test]
-fn a_link_that_another_command_replaces() {
+fn links_that_lead_nowhere() {
     let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
         return;
     };
     let at = |name: &str| fixture.root.join(name);
-    std::os::unix::fs::symlink("src/a", at("CLAUDE.md")).unwrap();
+    for (command, taken) in [
+        ("echo x > later/to", "kept .envrc"),
+        (
+            "mkdir -p e; echo x > e/y; ln -s /proc/self/cwd/e/y later/to",
+            "kept .envrc",
+        ),
+        ("ln -s ../f later/to", "kept .envrc"),
+        ("mkdir later/in; echo x > later/in/activate.R", "kept renv/activate.R"),
+        (
+            "mkdir later/in; echo x > later/in/activate.R; chmod 0 later/in later",
+            "kept renv/activate.R",
+        ),
+        (
+            "mkdir e; echo x > e/activate.R; ln -s /proc/self/cwd/e later/in",
+            "kept renv",
+        ),
+        ("mkdir e; echo x > e/activate.R; ln -s ../e later/in", "kept renv"),
+        (
+            "rmdir later; mkdir -p e/in; ln -s e later; echo x > e/in/activate.R",
+            "kept renv",
+        ),
+    ] {
+        fs::create_dir(at("later")).unwrap();
+        std::os::unix::fs::symlink("later/to", at(".envrc")).unwrap();
+        std::os::unix::fs::symlink("later/in", at("renv")).unwrap();
+        let (done, output, carved) = fixture.run(command);
+        assert!(done, "{command}: {output}");
+        let way = command.starts_with("rmdir");
+        let expected: Vec<&str> = way.then_some("kept .envrc").into_iter().chain([taken]).collect();
+        assert_eq!(carved, expected, "{command}");
+        for left in [".envrc", "renv", "e", "later"] {
+            let _ = fs::remove_file(at(left)).or_else(|_| fs::remove_dir_all(at(left)));
+        }
+    }
+    // Nor is it theirs where they never follow it, or as long as nothing came.
+    std::os::unix::fs::symlink("later/to", at(".envrc")).unwrap();
+    for command in ["rm .envrc", "ln -sfn f .envrc"] {
+        let (done, _, carved) = fixture.run(command);
+        assert!(!done, "{command}");
+        assert_eq!(carved, [""; 0], "{command}");
+    }
+}
+
+/// What the user does to a link while a command runs stays, and is told.
+#[test]
+fn links_that_the_user_turns() {
+    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
+        return;
+    };
+    let at = |name: &str| fixture.root.join(name);
+    for directory in ["A", "B"] {
+        fs::create_dir(at(directory)).unwrap();
+    }
+    fs::write(at("B/activate.R"), "IN\n").unwrap();
+    let link = |text: &str, name: &str| std::os::unix::fs::symlink(text, at(name)).unwrap();
+    link("current", "renv");
+    link("A", "current");
+    link("f", "CLAUDE.md");
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| {
-            fixture.run("rm CLAUDE.md; echo x > CLAUDE.md; touch made; while [ ! -e over ]; do sleep 0.02; done")
-        });
-        let (done, _, carved) = fixture.run("while [ ! -e made ]; do sleep 0.02; done");
-        assert!(done);
-        assert_eq!(carved, ["kept CLAUDE.md"]);
+        let running = scope.spawn(|| fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done"));
+        while !at("made").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        fs::remove_file(at("current")).unwrap();
+        link("B", "current");
+        fs::remove_file(at("CLAUDE.md")).unwrap();
         fs::write(at("over"), "").unwrap();
-        let (done, output, carved) = first.join().unwrap();
+        let (done, output, carved) = running.join().unwrap();
         assert!(done, "{output}");
-        // Whether the second one knew the link: it made it again then, and nothing is to be told here.
-        assert!(carved.is_empty() || carved == ["restored CLAUDE.md"], "{carved:?}");
+        assert_eq!(carved, ["gone CLAUDE.md", "replaced renv"]);
     });
-    assert_eq!(fs::read_link(at("CLAUDE.md")).unwrap(), Path::new("src/a"));
-    assert_eq!(fixture.run("true").2, [""; 0]);
+    assert_eq!(fs::read_to_string(at("renv/activate.R")).unwrap(), "IN\n");
+    assert!(!at("CLAUDE.md").exists());
 }
 
 /// A repository inside of a repository is one.

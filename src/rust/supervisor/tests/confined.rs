@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use harness::{cancel_at, deny, marked, on_a_thread, skip, ENDLESS, EXITS, LEFTOVERS, NAMESPACES, SUPERVISOR};
 use rhocap_core::effect::Cancel;
-use rhocap_core::process::confinement::{Bounds, Confinement, Cover, Enforcement, Place};
+use rhocap_core::process::confinement::{Bounds, Closes, Confinement, Cover, Enforcement, Place, Standing};
 use rhocap_core::process::engine::{run, Command, Ending, Ran};
 use rhocap_core::process::probe::{probe, Unenforceable};
 use rhocap_core::process::protocol::{Cause, End, Exit, Stage, Start};
@@ -84,9 +84,15 @@ impl Fixture {
 
     fn cover(&mut self, name: &str, read: bool) {
         let path = self.path(name);
-        let directory = path.is_dir();
-        let path = bytes(&path);
-        self.confinement.covers.push(Cover { path, read, directory });
+        self.confinement.covers.push(Cover {
+            path: bytes(&path),
+            closes: if read { Closes::Writing } else { Closes::All },
+            kind: if path.is_dir() {
+                Standing::Directory
+            } else {
+                Standing::File
+            },
+        });
     }
 
     fn probe(&self) -> Result<Enforcement, Unenforceable> {

@@ -6,31 +6,57 @@ use crate::escape::display;
 use crate::facts::Kind;
 use crate::outcome::{Code, Refusal};
 use crate::path;
-use crate::process::confinement::Cover;
+use crate::process::confinement::{Closes, Cover, Standing};
 use crate::root::Root;
 
 use super::found::{Found, Hit, Why};
-use super::places::{absolute, Site};
+use super::places::{absolute, locate, Site};
 
 /// Most covers of one command: each is a mount or more.
 pub const MOST: usize = 10_000;
 
-/// What must be closed. Nothing can be mounted on a link, so what a covered link leads to is closed in its
-/// stead, where a command could see it at all.
+/// What must be closed. A link stays where it is, with every other that is passed from it, and so does the
+/// directory to which one on the way of a pattern leads; what a covered one leads to is closed, where a command
+/// could see it at all.
 ///
 /// # Errors
 /// `CarveOut` for a covered link to an allowed directory, or to one around it.
 pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<Vec<Cover>, Refusal> {
     let mut covers = Vec::new();
     for hit in &found.hits {
-        if matches!(hit.why, Why::LinkAbove | Why::Mount) {
+        if hit.why == Why::Mount {
             continue;
         }
         if hit.kind != Kind::Symlink {
             covers.push(cover(sites, hit));
             continue;
         }
+        if hit.way.is_empty() {
+            // Its path is too long to be read, or it is gone.
+            return Err(link_unread(hit));
+        }
+        let writable = |root: usize| capability.roots()[root].is_writable();
+        let passed = hit.way.iter().map(|(place, _)| place);
+        covers.extend(
+            passed
+                .filter(|place| locate(sites, place).is_some_and(|(root, _)| writable(root)))
+                .map(|place| Cover {
+                    path: with_slash(place),
+                    closes: Closes::Moving,
+                    kind: Standing::Link,
+                }),
+        );
         let Some(target) = &hit.target else { continue };
+        if hit.why == Why::LinkAbove {
+            if target.writable && target.kind == Kind::Directory {
+                covers.push(Cover {
+                    path: with_slash(&target.path),
+                    closes: Closes::Moving,
+                    kind: Standing::Directory,
+                });
+            }
+            continue;
+        }
         let matters = |root: &Root| hit.effect == Effect::Deny || root.is_writable();
         let mut inside = sites.iter().zip(capability.roots());
         if let Some((site, _)) = inside.find(|(site, root)| site.names.starts_with(&target.path) && matters(root)) {
@@ -43,18 +69,33 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
         }
         covers.push(Cover {
             path: with_slash(&target.path),
-            read: hit.effect == Effect::Protect,
-            directory: target.kind == Kind::Directory,
+            closes: closes(hit),
+            kind: standing(target.kind),
         });
     }
     Ok(covers)
 }
 
+fn closes(hit: &Hit) -> Closes {
+    match hit.effect {
+        Effect::Deny => Closes::All,
+        Effect::Protect => Closes::Writing,
+    }
+}
+
+fn standing(kind: Kind) -> Standing {
+    if kind == Kind::Directory {
+        Standing::Directory
+    } else {
+        Standing::File
+    }
+}
+
 fn cover(sites: &[Site], hit: &Hit) -> Cover {
     Cover {
         path: absolute(&sites[hit.lies.root], &hit.lies.names),
-        read: hit.effect == Effect::Protect,
-        directory: hit.kind == Kind::Directory,
+        closes: closes(hit),
+        kind: standing(hit.kind),
     }
 }
 
@@ -63,6 +104,20 @@ fn cover(sites: &[Site], hit: &Hit) -> Cover {
 pub fn mounts(sites: &[Site], found: &Found) -> Vec<Cover> {
     let hits = found.hits.iter().filter(|hit| hit.why == Why::Mount);
     hits.map(|hit| cover(sites, hit)).collect()
+}
+
+fn link_unread(hit: &Hit) -> Refusal {
+    let shown = display(&hit.spelled.names);
+    Refusal::new(Code::CarveOut)
+        .say(format!(
+            "\"{shown}\" is a link that cannot be read by its path, so that the {} pattern \"{}\" cannot be kept there. \
+             Call again if it was removed meanwhile; shorten its path otherwise.",
+            hit.effect.as_str(),
+            hit.rule,
+        ))
+        .with("path", shown)
+        .with("rule", format!("{}: {}", hit.effect.as_str(), hit.rule))
+        .with("carve_out", hit.effect.as_str())
 }
 
 fn link_to_root(hit: &Hit, site: &Site) -> Refusal {
@@ -86,7 +141,7 @@ pub fn order(covers: &mut Vec<Cover>) {
     // By components: "a/b" belongs behind "a" and before "a.b". Of two covers of one path the stricter counts.
     covers.sort_by(|a, b| {
         let steps = |cover: &Cover| path::names(&cover.path);
-        steps(a).cmp(&steps(b)).then(a.read.cmp(&b.read))
+        steps(a).cmp(&steps(b)).then(a.closes.cmp(&b.closes))
     });
     let mut closed: Option<Vec<u8>> = None;
     let mut last: Option<Vec<u8>> = None;
@@ -97,7 +152,7 @@ pub fn order(covers: &mut Vec<Cover>) {
         if inside || last.as_ref() == Some(&cover.path) {
             return false;
         }
-        if cover.directory && !cover.read {
+        if cover.kind == Standing::Directory && cover.closes == Closes::All {
             closed = Some(cover.path.clone());
         }
         last = Some(cover.path.clone());
@@ -113,8 +168,8 @@ mod tests {
     fn outer_covers_come_first_and_each_path_once() {
         let cover = |path: &str, read, directory| Cover {
             path: path.as_bytes().to_vec(),
-            read,
-            directory,
+            closes: if read { Closes::Writing } else { Closes::All },
+            kind: if directory { Standing::Directory } else { Standing::File },
         };
         let mut covers = vec![
             cover("/r/a.b", true, false),
@@ -129,7 +184,12 @@ mod tests {
         order(&mut covers);
         let shown: Vec<_> = covers
             .iter()
-            .map(|cover| (String::from_utf8_lossy(&cover.path).into_owned(), cover.read))
+            .map(|cover| {
+                (
+                    String::from_utf8_lossy(&cover.path).into_owned(),
+                    cover.closes == Closes::Writing,
+                )
+            })
             .collect();
         let expected = [
             ("/r/a", true),

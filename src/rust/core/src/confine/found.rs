@@ -9,6 +9,8 @@ use crate::carve_out::Effect;
 use crate::facts::{Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
 
+use super::links::Passed;
+
 /// Bounds on one walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope {
@@ -38,6 +40,8 @@ pub enum Stop {
     Entries,
     /// It took too long.
     Time,
+    /// More links lead to directories.
+    Links,
     /// The system gave this error number.
     System(i32),
 }
@@ -49,6 +53,7 @@ impl Stop {
         match self {
             Self::Entries => "entries",
             Self::Time => "time",
+            Self::Links => "links",
             Self::System(_) => "system",
         }
     }
@@ -57,6 +62,7 @@ impl Stop {
         let what = match self {
             Self::Entries => format!("hold more than {} names", scope.entries),
             Self::Time => format!("cannot be looked through within {} s", scope.time.as_secs()),
+            Self::Links => "hold too many links to directories".to_owned(),
             Self::System(errno) => return Refusal::from_errno(Errno::from_raw_os_error(errno)),
         };
         Refusal::new(Code::TooLarge)
@@ -105,30 +111,6 @@ pub struct Target {
     pub writable: bool,
 }
 
-/// What stands under a name.
-#[derive(Debug, Clone)]
-pub struct Object {
-    /// Which object.
-    pub identity: Identity,
-    /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
-    /// ourselves to look into it.
-    pub since: Option<Since>,
-    /// Of a link, what it says.
-    pub text: Option<Vec<u8>>,
-}
-
-impl Object {
-    /// Whether it is the same. A command cannot write to what is closed to it, so that what changed in it is
-    /// the user's doing. Of links, one is as good as another that says the same.
-    #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        match (&self.text, &other.text) {
-            (Some(text), Some(other)) => text == other,
-            _ => (self.identity, self.since) == (other.identity, other.since),
-        }
-    }
-}
-
 /// A name that was found.
 #[derive(Debug, Clone)]
 pub struct Hit {
@@ -145,28 +127,32 @@ pub struct Hit {
     /// What it is.
     pub kind: Kind,
     /// Which object.
-    pub object: Object,
+    pub identity: Identity,
+    /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
+    /// ourselves to look into it.
+    pub since: Option<Since>,
     /// Whether commands may write where it lies.
     pub writable: bool,
     /// Of a link, what it leads to.
     pub target: Option<Target>,
-    /// The link above it that leads elsewhere than before the command, by its spelling: what is found behind
-    /// that one is not what the command has put there.
-    pub redirected: Option<Spot>,
+    /// Of a link, all that are followed from it: the names of each one's place, and what it says. The first
+    /// is the link itself.
+    pub way: Vec<Passed>,
 }
 
 impl Hit {
-    /// Whether a command could not put another object under this name. Nothing is mounted on a link: it can
-    /// be replaced, and with it all that is reached through it.
+    /// Whether a command could not put another object under this name. Where a link led nowhere, it could
+    /// make what it leads to.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.kind != Kind::Symlink && self.spelled == self.lies
+        self.kind != Kind::Symlink || self.target.is_some()
     }
 
-    /// Which object a link leads to.
+    /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
+    /// it is the user's doing.
     #[must_use]
-    pub fn leads(&self) -> Option<Identity> {
-        self.target.as_ref().map(|target| target.identity)
+    pub fn is(&self, other: &Self) -> bool {
+        (self.identity, self.since) == (other.identity, other.since)
     }
 }
 
@@ -203,17 +189,24 @@ impl Found {
         self.index.get(spelled).map(|index| &self.hits[*index])
     }
 
-    /// Whether what was found is what was there under this name: the same object, and a covered link still
-    /// leads to the same, as far as a command could have changed that. What a link on the way of a pattern
-    /// leads to is walked and known by itself.
+    /// Whether what was found is what was there under this name: the same object, and a link still leads to
+    /// the same by the same way, as far as a command could have changed that. What came to where a link on the
+    /// way of a pattern leads is walked, and judged by itself.
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
         fn leads(hit: &Hit) -> Option<Identity> {
-            hit.leads()
-                .filter(|_| hit.target.as_ref().is_some_and(|target| target.writable))
+            let target = hit.target.as_ref().filter(|target| target.writable)?;
+            Some(target.identity)
         }
         self.at(&hit.spelled).is_some_and(|known| {
-            known.object.is(&hit.object) && (hit.why == Why::LinkAbove || leads(known) == leads(hit))
+            let came = hit.why == Why::LinkAbove && known.target.is_none();
+            known.is(hit) && known.way == hit.way && (came || leads(known) == leads(hit))
         })
+    }
+
+    /// Tells what a link leads to.
+    pub(super) fn tell(&mut self, index: usize, target: Option<Target>, way: Vec<Passed>) {
+        self.hits[index].target = target;
+        self.hits[index].way = way;
     }
 }

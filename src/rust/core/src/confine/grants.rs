@@ -14,7 +14,7 @@ use crate::effect::Cancel;
 use crate::facts::{self, Kind};
 use crate::outcome::{Code, Refusal};
 use crate::path;
-use crate::process::confinement::{Cover, Place};
+use crate::process::confinement::{Closes, Cover, Place, Standing};
 use crate::root::{Origin, Root};
 
 use super::places::holds;
@@ -120,7 +120,7 @@ pub fn grants(capability: &Capability, plan: &Plan, cancel: &Cancel) -> Result<G
     };
     // What lies on the way to a cover cannot be granted as a whole.
     for cover in closed() {
-        let denied = !cover.read && cover.directory;
+        let denied = cover.closes == Closes::All && cover.kind == Standing::Directory;
         for above in parents(&cover.path) {
             splitter.holds.insert(above);
             if denied {
@@ -238,9 +238,9 @@ impl Splitter<'_> {
                 continue;
             }
             let access = match self.covered.get(at.as_slice()) {
-                Some(cover) if !cover.read => continue,
-                Some(_) => Access::Read,
-                None => access,
+                Some(cover) if cover.closes == Closes::All => continue,
+                Some(cover) if cover.closes == Closes::Writing => Access::Read,
+                _ => access,
             };
             // A root has a place of its own.
             if self.placed.contains(at.as_slice()) {

@@ -63,11 +63,11 @@ fn is_there(at: &[Vec<u8>], sites: &[Site]) -> bool {
             .any(|site| at.starts_with(&site.names) || site.names.starts_with(at))
 }
 
-/// A link: the names of its place, and its text.
-type Link = (Vec<Vec<u8>>, Vec<u8>);
+/// A link that is passed: the names of its place, without links, and its text.
+pub type Passed = (Vec<Vec<u8>>, Vec<u8>);
 
-/// The links that a path passes on this host, each at its place without links, and where it ends.
-fn follow(spelling: &[Vec<u8>]) -> (Vec<Link>, Vec<Vec<u8>>) {
+/// The links that a path passes on this host, and where it ends, or does not go on.
+pub(super) fn follow(spelling: &[Vec<u8>]) -> (Vec<Passed>, Vec<Vec<u8>>) {
     let mut passed = Vec::new();
     let mut here: Vec<Vec<u8>> = Vec::new();
     let name = |name: &Vec<u8>| Component::Name(name.as_slice().into());
@@ -85,7 +85,7 @@ fn follow(spelling: &[Vec<u8>]) -> (Vec<Link>, Vec<Vec<u8>>) {
         let text = text.as_os_str().as_bytes().to_vec();
         let Ok(parsed) = path::parse(&text) else { continue };
         if passed.len() >= MOST_LINKS as usize {
-            return (Vec::new(), here);
+            return (passed, here);
         }
         passed.push((here.clone(), text));
         here.pop();

@@ -11,7 +11,7 @@ use crate::mount_table::mount_points;
 use crate::open::ENTRY;
 use crate::outcome::{Code, Refusal};
 use crate::path;
-use crate::process::confinement::Cover;
+use crate::process::confinement::{Closes, Cover, Standing};
 use crate::root::Root;
 
 use super::places::{absolute, locate, Site};
@@ -54,8 +54,8 @@ pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cove
         if !capability.limits().mounts || facts::is_special_filesystem(&handle)? {
             covers.push(Cover {
                 path: absolute(&sites[index], &below),
-                read: false,
-                directory,
+                closes: Closes::All,
+                kind: if directory { Standing::Directory } else { Standing::File },
             });
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{openat, renameat, symlinkat, unlinkat, AtFlags, Mode, OFlags};
+use rustix::fs::{openat, renameat, unlinkat, AtFlags, Mode};
 use rustix::io::Errno;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::facts::{self, Kind};
-use crate::open::{DIRECTORY, ENTRY};
+use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
@@ -72,7 +72,7 @@ impl CarveOutCreated {
     }
 }
 
-/// A name that a pattern covers and that was there before the command, and was not there after it.
+/// A name that a pattern covers and that was there before the command, and is no more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CarveOutRemoved {
     /// The root whose pattern it is.
@@ -83,8 +83,6 @@ pub struct CarveOutRemoved {
     pub pattern: String,
     /// What the pattern does.
     pub effect: &'static str,
-    /// Whether it was a link and was made again.
-    pub restored: bool,
 }
 
 /// What was found after a command.
@@ -128,32 +126,17 @@ pub fn sweep(
         entries: after.entries,
         ..Swept::default()
     };
-    // Where a link on the way of a pattern led was open to the command: that must have been looked through.
-    let comes_back = |known: &&Hit| known.why == Why::Pattern || after.stopped.is_none();
     let mut moved = HashSet::new();
     for hit in &after.hits {
-        // A mount is none of the command's making.
-        if !hit.writable || hit.why == Why::Mount || before.knows(hit) {
+        // A mount is none of the command's making. Two links may lead to one place.
+        if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
             continue;
         }
-        // What a link that was turned leads to now may be the user's: the way to it goes, where it can.
-        let way = hit.redirected.as_ref().and_then(|link| after.at(link));
-        let hit = way.filter(|link| link.writable).unwrap_or(hit);
-        // Two links may lead to one place.
-        if !moved.insert(&hit.lies) {
-            continue;
-        }
-        let known = before.at(&hit.spelled).filter(|known| !known.object.is(&hit.object));
-        let fate = if known.is_some_and(Hit::is_closed) {
+        let fate = if before.at(&hit.spelled).is_some_and(Hit::is_closed) {
             Fate::Replaced
         } else {
             match take_out(capability, hit, quarantine.as_fd()) {
-                Ok(Some(fate)) => {
-                    if let Some(known) = known.filter(comes_back) {
-                        put_back(capability, known);
-                    }
-                    fate
-                }
+                Ok(Some(fate)) => fate,
                 // It is gone by itself.
                 Ok(None) => continue,
                 Err(errno) => Fate::Left(errno.raw_os_error()),
@@ -181,7 +164,6 @@ pub fn sweep(
                 path: display(&hit.spelled.names),
                 pattern: rule(hit),
                 effect: hit.effect.as_str(),
-                restored: put_back(capability, hit),
             })
             .collect();
     }
@@ -206,29 +188,6 @@ fn close_again(capability: &Capability, after: &Found) {
     }
 }
 
-/// Makes a link again that was replaced or removed, where it leads to what it led to, which was closed to the
-/// command or has been looked through. Where it led nowhere, what is there now is the command's.
-fn put_back(capability: &Capability, known: &Hit) -> bool {
-    let (Some(text), Some(target)) = (&known.object.text, &known.target) else {
-        return false;
-    };
-    let (above, name) = path::split(&known.lies.names);
-    let Ok(parent) = beneath::place(&capability.roots()[known.lies.root], above) else {
-        return false;
-    };
-    if symlinkat(text.as_slice(), &parent, name).is_err() {
-        return false;
-    }
-    let leads = openat(&parent, name, ENTRY.difference(OFlags::NOFOLLOW), Mode::empty());
-    let same = leads
-        .and_then(facts::of_handle)
-        .is_ok_and(|found| found.identity == target.identity);
-    if !same {
-        let _ = unlinkat(&parent, name, AtFlags::empty());
-    }
-    same
-}
-
 /// Takes one entry out of its directory. Nothing when it is not there any more.
 fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> Result<Option<Fate>, Errno> {
     let (above, name) = path::split(&hit.lies.names);
@@ -237,9 +196,7 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
         other => other?,
     };
     let held = facts::of_handle(&parent)?.mode;
-    // What may be the user's is not removed without a copy.
-    let sparing = hit.redirected.is_some();
-    let taken = match move_out(&parent, name, quarantine, sparing) {
+    let taken = match move_out(&parent, name, quarantine) {
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
             beneath::open_up(&parent)?;
@@ -247,7 +204,7 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
                 let own = openat(&parent, name, DIRECTORY, Mode::empty());
                 own.and_then(|own| beneath::open_up(&own)).ok();
             }
-            let taken = move_out(&parent, name, quarantine, sparing);
+            let taken = move_out(&parent, name, quarantine);
             let _ = beneath::set_mode(&parent, held);
             taken
         }
@@ -260,16 +217,13 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
     }
 }
 
-fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, sparing: bool) -> Result<Fate, Errno> {
+fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>) -> Result<Fate, Errno> {
     // A name of ours: the command's could be anything.
     let kept = crate::random::hex(16);
     match renameat(parent, name, quarantine, kept.as_str()) {
         Ok(()) => Ok(Fate::Kept(kept)),
         Err(Errno::XDEV) => {
             let copied = copy::copy(parent, name, quarantine, &kept).is_ok();
-            if !copied && sparing {
-                return Err(Errno::XDEV);
-            }
             remove(parent, name)?;
             Ok(if copied { Fate::Kept(kept) } else { Fate::Removed })
         }

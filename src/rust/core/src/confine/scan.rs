@@ -7,12 +7,13 @@
 //! as well, under the names that the link gives it.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::fs::{accessat, openat, readlinkat, Access, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{accessat, openat, Access, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::beneath;
@@ -25,7 +26,8 @@ use crate::outcome::Refusal;
 use crate::path;
 use crate::root::Root;
 
-use super::found::{Found, Hit, Object, Scope, Spot, Stop, Target, Why};
+use super::found::{Found, Hit, Scope, Spot, Stop, Target, Why};
+use super::links::follow;
 use super::mountinfo::{any_below, walks};
 use super::places::{locate, path_of, Site};
 
@@ -51,6 +53,7 @@ pub fn scan(
         left: scope.entries,
         until: Instant::now().checked_add(scope.time),
         stack: Vec::new(),
+        links: VecDeque::new(),
         held: Rc::new(Cell::new(0)),
         found: Found::default(),
     };
@@ -74,8 +77,8 @@ pub fn scan(
             break;
         }
     }
-    if let Some(before) = before.filter(|_| walk.found.stopped.is_none()) {
-        walk.found.stopped = walk.former_targets(before)?;
+    if walk.found.stopped.is_none() {
+        walk.found.stopped = walk.follow_links()?;
     }
     walk.found.entries = scope.entries - walk.left;
     Ok(walk.found)
@@ -90,12 +93,12 @@ struct Via {
     onto: Spot,
     /// How many links in all.
     links: usize,
-    /// The first of them that leads elsewhere than it did.
-    redirected: Option<Spot>,
 }
 
 /// Most links on the way of one pattern.
 const MOST_LINKS: usize = 8;
+/// Most links that are followed in all: each may lead to where the others are.
+const MOST_FOLLOWED: usize = 4_096;
 /// Most directories that are kept open for those below them; the others are opened by their names.
 const MOST_HELD: usize = 128;
 
@@ -164,6 +167,8 @@ struct Walk<'a> {
     left: u64,
     until: Option<Instant>,
     stack: Vec<Pending>,
+    /// Links that were found and not yet followed: which hit, and behind which link.
+    links: VecDeque<(usize, Option<Arc<Via>>)>,
     held: Rc<Cell<usize>>,
     found: Found,
 }
@@ -411,14 +416,11 @@ impl Walk<'_> {
             rule: String::new(),
             why,
             kind: found.kind,
-            object: Object {
-                identity: found.identity,
-                since: (why != Why::Unreadable).then_some(found.since),
-                text: None,
-            },
+            identity: found.identity,
+            since: (why != Why::Unreadable).then_some(found.since),
             writable: at.writable,
             target: None,
-            redirected: None,
+            way: Vec::new(),
         });
         true
     }
@@ -451,11 +453,6 @@ impl Walk<'_> {
         if found.kind == Kind::Directory && self.is_root(&found) {
             return Next::Stay;
         }
-        let target = if found.kind == Kind::Symlink {
-            self.target(parent, name)
-        } else {
-            None
-        };
         let hit = Hit {
             spelled: Spot {
                 root: at.root,
@@ -466,25 +463,20 @@ impl Walk<'_> {
             rule: rule.to_owned(),
             why,
             kind: found.kind,
-            object: Object {
-                identity: found.identity,
-                since: Some(found.since),
-                text: (found.kind == Kind::Symlink)
-                    .then(|| readlinkat(parent, name, Vec::new()).ok())
-                    .flatten()
-                    .map(std::ffi::CString::into_bytes),
-            },
+            identity: found.identity,
+            since: Some(found.since),
             writable: at.writable,
-            target,
-            redirected: at.via.as_ref().and_then(|via| via.redirected.clone()),
+            target: None,
+            way: Vec::new(),
         };
-        // What is new goes as a whole.
-        let enters = self.before.is_none_or(|before| before.knows(&hit) || !hit.writable);
-        let follows = (why == Why::LinkAbove && enters).then(|| hit.target.clone()).flatten();
-        self.found.keep(hit);
-        if let Some(target) = follows {
-            self.through(at, names, &target);
+        if found.kind == Kind::Symlink {
+            self.links.push_back((self.found.hits.len(), at.via.clone()));
+            self.found.keep(hit);
+            return Next::Stay;
         }
+        // What is new goes as a whole.
+        let enters = self.enters(&hit);
+        self.found.keep(hit);
         if enters && effect == Effect::Protect && why == Why::Pattern {
             Next::Enter
         } else {
@@ -523,6 +515,44 @@ impl Walk<'_> {
         roots.any(|root| root.is(found.identity, found.mount))
     }
 
+    /// Whether what a name holds is looked at. What is new goes as a whole.
+    fn enters(&self, hit: &Hit) -> bool {
+        self.before.is_none_or(|before| before.knows(hit) || !hit.writable)
+    }
+
+    /// Finds out where the links lead that were found, and walks what those on the way of a pattern lead to. Last
+    /// of all: by then every directory that a command closed by its mode is open.
+    fn follow_links(&mut self) -> Result<Option<Stop>, Refusal> {
+        let mut followed = 0;
+        while let Some((index, via)) = self.links.pop_front() {
+            let lies = &self.found.hits[index].lies;
+            let (above, name) = path::split(&lies.names);
+            let target = beneath::place(&self.capability.roots()[lies.root], above)
+                .ok()
+                .and_then(|parent| self.target(parent.as_fd(), name));
+            let mut place = self.sites[lies.root].names.clone();
+            place.extend(path::names(&lies.names).unwrap_or_default());
+            let (way, _) = follow(&place);
+            self.found.tell(index, target, way);
+            let hit = &self.found.hits[index];
+            if hit.why != Why::LinkAbove || !self.enters(hit) {
+                continue;
+            }
+            if let Some(target) = hit.target.clone() {
+                followed += 1;
+                if followed > MOST_FOLLOWED {
+                    return Ok(Some(Stop::Links));
+                }
+                self.through(hit.spelled.clone(), via.as_deref(), &target);
+                let stopped = self.run()?;
+                if stopped.is_some() {
+                    return Ok(stopped);
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// What a link leads to. The link is opened as a mere place, which has no effect on what it names.
     fn target(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Option<Target> {
         #[cfg(target_os = "linux")]
@@ -546,24 +576,10 @@ impl Walk<'_> {
     }
 
     /// Walks what a link on the way of a pattern leads to.
-    fn through(&mut self, at: &Pending, names: &[u8], target: &Target) {
-        let link = Spot {
-            root: at.root,
-            names: names.to_vec(),
-        };
-        let links = at.via.as_ref().map_or(0, |via| via.links) + 1;
-        let above = at.via.as_ref().and_then(|via| via.redirected.clone());
-        let known = self.before.and_then(|before| before.at(&link));
-        let elsewhere = known.is_some_and(|known| known.leads() != Some(target.identity));
-        let redirected = above.or_else(|| elsewhere.then(|| link.clone()));
-        if links <= MOST_LINKS {
-            self.follow(link, target, links, redirected);
-        }
-    }
-
-    fn follow(&mut self, link: Spot, target: &Target, links: usize, redirected: Option<Spot>) {
+    fn through(&mut self, link: Spot, via: Option<&Via>, target: &Target) {
+        let links = via.map_or(0, |via| via.links) + 1;
         let Some(onto) = target.spot.clone() else { return };
-        if target.kind != Kind::Directory {
+        if target.kind != Kind::Directory || links > MOST_LINKS {
             return;
         }
         let writable = target.writable;
@@ -573,40 +589,12 @@ impl Walk<'_> {
                 spelled: link.names.len(),
                 onto,
                 links,
-                redirected,
             })),
             names: link.names,
             writable,
             deny_only: !writable,
             parent: None,
         });
-    }
-
-    /// Walks what links led to before the command and do not any more, by the names that they gave it: the
-    /// links come again, with us or with the user.
-    fn former_targets(&mut self, before: &Found) -> Result<Option<Stop>, Refusal> {
-        for known in before.hits.iter().filter(|hit| hit.why == Why::LinkAbove) {
-            let now = self.found.at(&known.spelled);
-            let Some(target) = known
-                .target
-                .as_ref()
-                .filter(|_| now.and_then(Hit::leads) != known.leads())
-            else {
-                continue;
-            };
-            let there = target.spot.as_ref().and_then(|spot| {
-                let handle = beneath::place(&self.capability.roots()[spot.root], &spot.names).ok()?;
-                Some(facts::of_handle(&handle).ok()?.identity)
-            });
-            if there == Some(target.identity) {
-                self.follow(known.spelled.clone(), target, 1, None);
-                let stopped = self.run()?;
-                if stopped.is_some() {
-                    return Ok(stopped);
-                }
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -73,15 +73,39 @@ pub struct Place {
     pub names: bool,
 }
 
-/// Something in a place that stays closed.
+/// Something in a place that stays closed, or at least where it is: it cannot be renamed or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cover {
-    /// Its absolute path without links.
+    /// Its absolute path; what is above it is no link.
     pub path: Vec<u8>,
-    /// Whether it can be read: `protect` leaves that, `deny` does not.
-    pub read: bool,
-    /// Whether it is a directory.
-    pub directory: bool,
+    /// What is closed of it.
+    pub closes: Closes,
+    /// What it is.
+    pub kind: Standing,
+}
+
+/// What a command cannot do with something that is covered, the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Closes {
+    /// Anything: `deny`.
+    All,
+    /// Write to it: `protect`.
+    Writing,
+    /// Rename or remove it.
+    Moving,
+}
+
+/// What stands at a path that is covered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Standing {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+    /// A link. What it leads to is covered by itself.
+    Link,
 }
 
 /// Bounds on what a command may take; none where nothing is said.
@@ -131,8 +155,8 @@ impl Confinement {
         body.count(self.covers.len());
         for cover in &self.covers {
             body.bytes(&cover.path);
-            body.flag(cover.read);
-            body.flag(cover.directory);
+            body.byte(cover.closes as u8);
+            body.byte(cover.kind as u8);
         }
         body.count(self.links.len());
         for (path, target) in &self.links {
@@ -161,8 +185,18 @@ impl Confinement {
         for _ in 0..body.count()? {
             covers.push(Cover {
                 path: path(body)?,
-                read: body.flag()?,
-                directory: body.flag()?,
+                closes: match body.byte()? {
+                    0 => Closes::All,
+                    1 => Closes::Writing,
+                    2 => Closes::Moving,
+                    _ => return Err(Malformed("a cover closes no such thing")),
+                },
+                kind: match body.byte()? {
+                    0 => Standing::File,
+                    1 => Standing::Directory,
+                    2 => Standing::Link,
+                    _ => return Err(Malformed("a cover is of no such kind")),
+                },
             });
         }
         let mut links = Vec::new();

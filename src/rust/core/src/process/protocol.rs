@@ -18,7 +18,7 @@ use super::confinement::{read_words, words, Confinement, Enforcement};
 use super::mark::Mark;
 
 /// The version of the protocol. The supervisor refuses an order of another one.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Longest body, in bytes. A command and its environment together can be no longer.
 pub const LONGEST: usize = 8 << 20;
@@ -316,7 +316,7 @@ impl Frames {
 pub struct Writer(Vec<u8>);
 
 impl Writer {
-    fn byte(&mut self, value: u8) {
+    pub(super) fn byte(&mut self, value: u8) {
         self.0.push(value);
     }
 
@@ -390,7 +390,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| Malformed("it ends before its end"))
     }
 
-    fn byte(&mut self) -> Result<u8, Malformed> {
+    pub(super) fn byte(&mut self) -> Result<u8, Malformed> {
         Ok(self.array::<1>()?[0])
     }
 
@@ -620,7 +620,7 @@ impl Message for Event {
 
 #[cfg(test)]
 mod tests {
-    use super::super::confinement::{Bounds, Cover, Place};
+    use super::super::confinement::{Bounds, Closes, Cover, Place, Standing};
     use super::*;
 
     fn confinement() -> Confinement {
@@ -645,8 +645,8 @@ mod tests {
             ],
             covers: vec![Cover {
                 path: b"/home/\xff/.env".to_vec(),
-                read: false,
-                directory: true,
+                closes: Closes::All,
+                kind: Standing::Directory,
             }],
             links: vec![(b"/data".to_vec(), b"home".to_vec())],
             network: true,

@@ -109,7 +109,7 @@ pub struct CarveOut {
     /// `deny` or `protect`.
     pub effect: &'static str,
     /// `kept` in the quarantine, `removed`, `left` where it could not be moved, `replaced` when somebody
-    /// else put another object there meanwhile, `gone`, or `restored` where that was a link.
+    /// else put another object there meanwhile, or `gone`.
     pub fate: &'static str,
     /// Its name in the quarantine.
     pub kept_as: Option<String>,

@@ -105,7 +105,7 @@ fn records(swept: Swept) -> Vec<CarveOut> {
         path: gone.path,
         pattern: gone.pattern,
         effect: gone.effect,
-        fate: if gone.restored { "restored" } else { "gone" },
+        fate: "gone",
         kept_as: None,
     });
     created.chain(removed).collect()

@@ -6,8 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::confine::found::{Hit, Object};
+use crate::confine::found::Hit;
 use crate::confine::Plan;
+use crate::facts::{Identity, Since};
 
 /// The confined commands of this process that run.
 static RUNNING: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
@@ -21,8 +22,17 @@ fn running() -> MutexGuard<'static, Vec<Arc<Known>>> {
 struct Known {
     /// Where it can write.
     places: Vec<Vec<u8>>,
-    /// The names that were there, by their paths, and whether no command could put anything else there.
-    names: HashMap<Vec<u8>, (Object, bool)>,
+    /// The names that were there, by their paths.
+    names: HashMap<Vec<u8>, Object>,
+}
+
+/// What stood under a name.
+#[derive(Debug)]
+struct Object {
+    identity: Identity,
+    since: Option<Since>,
+    /// Whether no command could put another there.
+    closed: bool,
 }
 
 impl Known {
@@ -32,7 +42,7 @@ impl Known {
             path.strip_prefix(place.as_slice())
                 .is_some_and(|rest| rest.starts_with(b"/"))
         };
-        let was_there = |(known, closed): &(Object, bool)| *closed || known.is(&hit.object);
+        let was_there = |known: &Object| known.closed || (known.identity, known.since) == (hit.identity, hit.since);
         self.places.iter().any(inside) && !self.names.get(path).is_some_and(was_there)
     }
 }
@@ -66,7 +76,14 @@ impl Overlap {
                 .before
                 .hits
                 .iter()
-                .map(|hit| (path(hit), (hit.object.clone(), hit.is_closed())))
+                .map(|hit| {
+                    let object = Object {
+                        identity: hit.identity,
+                        since: hit.since,
+                        closed: hit.is_closed(),
+                    };
+                    (path(hit), object)
+                })
                 .collect(),
         });
         let mut running = running();

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use rhocap_core::process::confinement::{Confinement, Cover, Place};
+use rhocap_core::process::confinement::{Closes, Confinement, Cover, Place};
 
 /// What is mounted at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer<'a> {
     /// A directory of the host.
     Place(&'a Place),
-    /// Nothing that could be read, or nothing that could be written.
+    /// Nothing that could be read, or written, or moved.
     Cover(&'a Cover),
     /// The directory itself, so that it cannot be renamed. Otherwise `mv .git x; mkdir .git` would put
     /// another directory where `.git/hooks` is covered, and the host would find that one.
@@ -67,7 +67,14 @@ pub fn layers<'a>(confinement: &'a Confinement, mounted: &[Vec<u8>]) -> Vec<(Vec
         if !place && around.last().is_some_and(|(_, closed)| *closed) {
             return false;
         }
-        let closes = matches!(layer, Layer::Hidden | Layer::Cover(Cover { read: false, .. }));
+        let closes = matches!(
+            layer,
+            Layer::Hidden
+                | Layer::Cover(Cover {
+                    closes: Closes::All,
+                    ..
+                })
+        );
         if place || closes {
             around.push((path.clone(), closes));
         }
@@ -92,6 +99,8 @@ fn strictly_below(path: &[&[u8]], outer: &[&[u8]]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use rhocap_core::process::confinement::Standing;
+
     use super::*;
 
     fn place(path: &str, mounts: bool) -> Place {
@@ -108,8 +117,8 @@ mod tests {
     fn cover(path: &str, read: bool) -> Cover {
         Cover {
             path: path.into(),
-            read,
-            directory: true,
+            closes: if read { Closes::Writing } else { Closes::All },
+            kind: Standing::Directory,
         }
     }
 

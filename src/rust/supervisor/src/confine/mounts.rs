@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::errno::Errno;
 use rhocap_core::confine::system;
 use rhocap_core::mount_table::mount_points;
-use rhocap_core::process::confinement::{Confinement, Place};
+use rhocap_core::process::confinement::{Closes, Confinement, Place, Standing};
 use rhocap_core::process::errno::same;
 use rhocap_core::process::protocol::Stage;
 use rustix::fs::{
@@ -95,9 +95,12 @@ impl Root {
         for (path, layer) in layers(confinement, &self.mounted) {
             match layer {
                 Layer::Place(place) => self.place(&path, place)?,
-                Layer::Pin => self.again(&path, None)?,
-                Layer::Cover(cover) if cover.read => self.again(&path, Some(READ))?,
-                Layer::Cover(_) => self.cover(&path, &closed.file, &closed.directory)?,
+                Layer::Pin => self.again(&path, Standing::Directory, None)?,
+                Layer::Cover(cover) => match cover.closes {
+                    Closes::All => self.cover(&path, &closed.file, &closed.directory)?,
+                    Closes::Writing => self.again(&path, cover.kind, Some(READ))?,
+                    Closes::Moving => self.again(&path, cover.kind, None)?,
+                },
                 Layer::Hidden => self.hide(&path, &closed, &confinement.places)?,
             }
         }
@@ -235,9 +238,15 @@ impl Root {
         self.bind(found.as_fd(), path, limits)
     }
 
-    /// Something of the new root on itself: it cannot be renamed or removed then.
-    fn again(&self, path: &[u8], limits: Option<Limits>) -> Result<(), Errno> {
-        let Some(found) = self.in_new(path)? else { return Ok(()) };
+    /// Something of the new root on itself: it cannot be renamed or removed then. A link, too: by its
+    /// descriptor, one can be mounted on, and is followed as before.
+    fn again(&self, path: &[u8], kind: Standing, limits: Option<Limits>) -> Result<(), Errno> {
+        let found = if kind == Standing::Link {
+            self.link_in_new(path)?
+        } else {
+            self.in_new(path)?
+        };
+        let Some(found) = found else { return Ok(()) };
         let tree = copy(found.as_fd())?;
         if let Some(limits) = limits {
             limit(tree.as_fd(), limits)?;
@@ -320,10 +329,27 @@ impl Root {
     /// Something of the new root; nothing where it does not exist (any more). A link in its place is an
     /// error: it could not be covered.
     fn in_new(&self, path: &[u8]) -> Result<Option<OwnedFd>, Errno> {
+        self.open_in_new(path, OFlags::PATH | OFlags::CLOEXEC)
+    }
+
+    /// A link of the new root; an error where something else stands in its place.
+    fn link_in_new(&self, path: &[u8]) -> Result<Option<OwnedFd>, Errno> {
+        let Some(found) = self.open_in_new(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)? else {
+            return Ok(None);
+        };
+        let kind = FileType::from_raw_mode(fstat(&found).map_err(same)?.st_mode);
+        if kind == FileType::Symlink {
+            Ok(Some(found))
+        } else {
+            Err(Errno::ESTALE)
+        }
+    }
+
+    fn open_in_new(&self, path: &[u8], flags: OFlags) -> Result<Option<OwnedFd>, Errno> {
         match openat2(
             &self.new,
             path,
-            OFlags::PATH | OFlags::CLOEXEC,
+            flags,
             Mode::empty(),
             ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH,
         ) {
