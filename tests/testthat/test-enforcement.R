@@ -3,16 +3,16 @@
 test_that("every test that the vignette names exists", {
   source <- file.path("..", "..", "vignettes", "enforcement.Rmd")
   skip_if(!file.exists(source), "the vignette's source is not beside the tests")
-  text <- paste(readLines(source, encoding = "UTF-8"), collapse = "\n")
+  text <- gsub("\\s+", " ", paste(readLines(source, encoding = "UTF-8"), collapse = " "))
   rust <- c(
     list.files(file.path("..", "..", "src", "rust", "supervisor", "tests"), full.names = TRUE),
     list.files(file.path("..", "..", "src", "rust", "core", "tests"), "\\.rs$", full.names = TRUE)
   )
-  pattern <- "`(confined|commands|alone|confine|capability)\\.rs`: (`[a-z_0-9]+`(, )?)+"
+  pattern <- "`[a-z_]+\\.rs`: (`[a-z_0-9]+`(, )?)+"
   named <- regmatches(text, gregexpr(pattern, text))[[1L]]
   expect_gt(length(named), 10L)
   for (item in named) {
-    file <- sub("`([a-z]+\\.rs)`.*", "\\1", item)
+    file <- sub("`([a-z_]+\\.rs)`.*", "\\1", item)
     code <- readLines(rust[basename(rust) == file])
     tests <- regmatches(item, gregexpr("`[a-z_0-9]+`", item))[[1L]]
     for (test in gsub("`", "", tests)) {
@@ -20,12 +20,16 @@ test_that("every test that the vignette names exists", {
       expect_true(any(defined), label = paste(file, test))
     }
   }
-  named <- regmatches(text, gregexpr("`test-[a-z-]+\\.R`: \"[^\"]+\"", text))[[1L]]
+  pattern <- "`test-[a-z-]+\\.R`: \"[^\"]+\"(, \"[^\"]+\")*"
+  named <- regmatches(text, gregexpr(pattern, text))[[1L]]
   expect_gt(length(named), 4L)
   for (item in named) {
     file <- sub("`(.*\\.R)`: .*", "\\1", item)
-    words <- sub(".*: \"(.*)\"", "\\1", item)
-    defined <- grepl(sprintf("test_that(\"%s\"", words), readLines(file), fixed = TRUE)
-    expect_true(any(defined), label = item)
+    code <- readLines(file)
+    tests <- regmatches(item, gregexpr("\"[^\"]+\"", item))[[1L]]
+    for (test in tests) {
+      defined <- grepl(sprintf("test_that(%s", test), code, fixed = TRUE)
+      expect_true(any(defined), label = paste(file, test))
+    }
   }
 })

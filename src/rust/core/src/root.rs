@@ -190,7 +190,11 @@ impl Root {
     #[must_use]
     pub fn covering(&self, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
         self.matching(effect, names, leaf)
-            .or_else(|| self.governing(effect, names, |above| self.has(above, repository::HEAD)))
+            .or_else(|| {
+                self.governing(effect, repository::candidates(names), |above| {
+                    self.has(above, repository::HEAD)
+                })
+            })
             .or_else(|| self.would_govern(effect, names))
     }
 
@@ -203,16 +207,21 @@ impl Root {
         (makes && !self.has(above, repository::HEAD)).then_some(rule)
     }
 
-    /// The pattern of `HEAD`, for what git runs or obeys beside one. `has_head` looks into a directory below
-    /// the root.
+    /// The pattern of `HEAD`, for what git runs or obeys beside one: in one of these directories below the root,
+    /// into which `has_head` looks.
     #[must_use]
-    pub fn governing(&self, effect: Effect, names: &[u8], has_head: impl Fn(&[u8]) -> bool) -> Option<&str> {
+    pub fn governing<'a>(
+        &self,
+        effect: Effect,
+        mut directories: impl Iterator<Item = &'a [u8]>,
+        has_head: impl Fn(&[u8]) -> bool,
+    ) -> Option<&str> {
         if effect == Effect::Deny {
             return None;
         }
         // Where a pattern lets git write a `HEAD`, what stands beside it is protected all the same.
         let rule = self.matching(effect, repository::HEAD, Leaf::File)?;
-        repository::candidates(names).any(has_head).then_some(rule)
+        directories.any(has_head).then_some(rule)
     }
 
     /// The pattern of something below a path, were the path a link to a directory.

@@ -927,6 +927,39 @@ fn deep_trees() {
     assert!(swept.is_clean());
 }
 
+/// Each could govern what is in all those below.
+#[test]
+fn directories_in_each_other_that_git_would_obey() {
+    let tree = Tree::new();
+    let path = format!("root/{}x", "config/".repeat(400));
+    tree.make(&[&path]);
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    assert_eq!(covers(&tree, &before), [""; 0]);
+    let head = format!("root/{}HEAD", "config/".repeat(200));
+    tree.make(&[&head]);
+    assert_eq!(
+        covers(&tree, &plan(&capability)),
+        [
+            format!("protect root/{}HEAD", "config/".repeat(200)),
+            format!("protect root/{}", "config/".repeat(201)),
+        ]
+    );
+    assert_eq!(created(&sweep(&tree, &capability, &before)).len(), 1);
+}
+
+#[test]
+fn links_to_where_they_are() {
+    let tree = Tree::new();
+    for index in 0..6 {
+        tree.make(&[&format!("root/.git/modules/l{index} -> .")]);
+    }
+    let capability = tree.capability(|_| {});
+    let refusal = try_plan(&capability).unwrap_err();
+    assert_eq!(refusal.code, Code::TooLarge);
+    assert!(refusal.message.contains("too many links"), "{refusal:?}");
+}
+
 #[test]
 fn ten_thousand_new_names() {
     let tree = Tree::new();

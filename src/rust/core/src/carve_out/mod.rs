@@ -80,6 +80,8 @@ pub const PROTECT_DEFAULTS: &[&str] = &[
     "**/.git/modules/**/branches/",
     "**/.git/modules/**/info/attributes",
     "**/.git/modules/**/rebase-merge/git-rebase-todo",
+    "**/.git/modules/**/rebase-merge/strategy*",
+    "**/.git/modules/**/sequencer/opts",
     "**/.git/rebase-merge/git-rebase-todo",
     "**/.git/rebase-merge/strategy*",
     "**/.git/sequencer/opts",
@@ -87,6 +89,8 @@ pub const PROTECT_DEFAULTS: &[&str] = &[
     "**/*.git/hooks/",
     "**/*.git/config",
     "**/.hg/hgrc",
+    "**/.hg/hgrc-not-shared",
+    "**/.hg/sharedpath",
     "**/.jj/repo/config.toml",
     // Beside a file of this name, git takes a directory for a repository. What it runs or obeys in one that
     // is there already is protected with it (`repository`).

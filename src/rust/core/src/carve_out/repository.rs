@@ -53,6 +53,21 @@ pub fn candidates(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     starts.filter(governs).map(|start| &path[..start.saturating_sub(1)])
 }
 
+/// Those of them that govern a path by its last names, and not by what is above it.
+pub fn ends(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    GOVERNED.iter().filter_map(move |governed| {
+        let mut above = path;
+        for wanted in governed.rsplit(|byte| *byte == b'/') {
+            let (rest, name) = path::split(above);
+            if !is(name, wanted) {
+                return None;
+            }
+            above = rest;
+        }
+        Some(above)
+    })
+}
+
 /// The directory that would be the repository, where a path is the first step to such a name of several: a
 /// link there would give git what stands behind it.
 #[must_use]
@@ -105,6 +120,15 @@ mod tests {
         assert_eq!(governing("a/con\u{200c}fig"), ["a"]);
         for none in ["", "a", "a/info", "info/x", "configs", "a/config.yml", "attributes"] {
             assert_eq!(governing(none), [""; 0], "{none}");
+        }
+        for (path, above) in [
+            ("a/hooks/b/config", Some("a/hooks/b")),
+            ("a/info/attributes", Some("a")),
+            ("Config", Some("")),
+            ("a/hooks/b", None),
+            ("attributes", None),
+        ] {
+            assert_eq!(ends(path.as_bytes()).next(), above.map(str::as_bytes), "{path}");
         }
     }
 

@@ -12,37 +12,50 @@ use crate::facts::{self, Kind};
 use crate::open::{ENTRY, FILE};
 use crate::remove_all::remove_all;
 
-/// Most bytes of all files.
+/// Most bytes of all files of one tree.
 pub const MOST_BYTES: u64 = 1 << 24;
-/// Most entries.
+/// Most bytes of all that one command left.
+const MOST_IN_ALL: u64 = 1 << 28;
+/// Most entries of one tree.
 const MOST_ENTRIES: usize = 1_000;
 /// How deep directories may lie in each other: each level holds descriptors.
 const DEEPEST: usize = 32;
 
-/// Copies an entry of a directory, and what it holds, to `into` under a name that nothing has there. Links
-/// are copied as links; of modes and owners nothing is kept.
-///
-/// # Errors
-/// `FBIG` for too much, `OPNOTSUPP` for other kinds than files, directories and links, and the system's.
-/// Nothing is left in `into` then.
-pub(super) fn copy(from: impl AsFd, name: &[u8], into: BorrowedFd<'_>, new: &str) -> Result<(), Errno> {
-    let mut copier = Copier {
-        bytes: MOST_BYTES,
-        entries: MOST_ENTRIES,
-    };
-    let copied = copier.entry(from.as_fd(), name, into, new.as_bytes(), DEEPEST);
-    if copied.is_err() && unlinkat(into, new, AtFlags::empty()).is_err() {
-        remove_all(into, new);
-    }
-    copied
-}
-
-struct Copier {
+/// Copies what one command left, within bounds.
+pub(super) struct Copier {
+    in_all: u64,
     bytes: u64,
     entries: usize,
 }
 
+impl Default for Copier {
+    fn default() -> Self {
+        Self {
+            in_all: MOST_IN_ALL,
+            bytes: 0,
+            entries: 0,
+        }
+    }
+}
+
 impl Copier {
+    /// Copies an entry of a directory, and what it holds, to `into` under a name that nothing has there. Links
+    /// are copied as links; of modes and owners nothing is kept.
+    ///
+    /// # Errors
+    /// `FBIG` for too much, `OPNOTSUPP` for other kinds than files, directories and links, and the system's.
+    /// Nothing is left in `into` then.
+    pub(super) fn copy(&mut self, from: impl AsFd, name: &[u8], into: BorrowedFd<'_>, new: &str) -> Result<(), Errno> {
+        let most = MOST_BYTES.min(self.in_all);
+        (self.bytes, self.entries) = (most, MOST_ENTRIES);
+        let copied = self.entry(from.as_fd(), name, into, new.as_bytes(), DEEPEST);
+        self.in_all -= most - self.bytes;
+        if copied.is_err() && unlinkat(into, new, AtFlags::empty()).is_err() {
+            remove_all(into, new);
+        }
+        copied
+    }
+
     fn entry(
         &mut self,
         from: BorrowedFd<'_>,
@@ -85,6 +98,9 @@ impl Copier {
             other => other,
         };
         let file = std::fs::File::from(file?);
+        if file.metadata().map_err(failed)?.len() > self.bytes {
+            return Err(Errno::FBIG);
+        }
         let mut bytes = Vec::new();
         file.take(self.bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
         self.bytes = self.bytes.checked_sub(bytes.len() as u64).ok_or(Errno::FBIG)?;

@@ -21,7 +21,7 @@ use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
 
-use super::copy;
+use super::copy::Copier;
 use super::found::{Found, Hit, Scope, Stop, Why};
 use super::places::Site;
 use super::scan::scan;
@@ -127,6 +127,7 @@ pub fn sweep(
         ..Swept::default()
     };
     let mut moved = HashSet::new();
+    let mut copier = Copier::default();
     for hit in &after.hits {
         // A mount is none of the command's making. Two links may lead to one place.
         if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
@@ -135,7 +136,7 @@ pub fn sweep(
         let fate = if before.at(&hit.spelled).is_some_and(Hit::is_closed) {
             Fate::Replaced
         } else {
-            match take_out(capability, hit, quarantine.as_fd()) {
+            match take_out(capability, hit, quarantine.as_fd(), &mut copier) {
                 Ok(Some(fate)) => fate,
                 // It is gone by itself.
                 Ok(None) => continue,
@@ -189,14 +190,19 @@ fn close_again(capability: &Capability, after: &Found) {
 }
 
 /// Takes one entry out of its directory. Nothing when it is not there any more.
-fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> Result<Option<Fate>, Errno> {
+fn take_out(
+    capability: &Capability,
+    hit: &Hit,
+    quarantine: BorrowedFd<'_>,
+    copier: &mut Copier,
+) -> Result<Option<Fate>, Errno> {
     let (above, name) = path::split(&hit.lies.names);
     let parent = match beneath::open(&capability.roots()[hit.lies.root], above) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         other => other?,
     };
     let held = facts::of_handle(&parent)?.mode;
-    let taken = match move_out(&parent, name, quarantine) {
+    let taken = match move_out(&parent, name, quarantine, copier) {
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
             beneath::open_up(&parent)?;
@@ -204,7 +210,7 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
                 let own = openat(&parent, name, DIRECTORY, Mode::empty());
                 own.and_then(|own| beneath::open_up(&own)).ok();
             }
-            let taken = move_out(&parent, name, quarantine);
+            let taken = move_out(&parent, name, quarantine, copier);
             let _ = beneath::set_mode(&parent, held);
             taken
         }
@@ -217,13 +223,13 @@ fn take_out(capability: &Capability, hit: &Hit, quarantine: BorrowedFd<'_>) -> R
     }
 }
 
-fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>) -> Result<Fate, Errno> {
+fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, copier: &mut Copier) -> Result<Fate, Errno> {
     // A name of ours: the command's could be anything.
     let kept = crate::random::hex(16);
     match renameat(parent, name, quarantine, kept.as_str()) {
         Ok(()) => Ok(Fate::Kept(kept)),
         Err(Errno::XDEV) => {
-            let copied = copy::copy(parent, name, quarantine, &kept).is_ok();
+            let copied = copier.copy(parent, name, quarantine, &kept).is_ok();
             remove(parent, name)?;
             Ok(if copied { Fate::Kept(kept) } else { Fate::Removed })
         }

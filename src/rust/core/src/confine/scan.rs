@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::beneath;
 use crate::capability::Capability;
-use crate::carve_out::repository::HEAD;
+use crate::carve_out::repository::{ends, HEAD};
 use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
 use crate::facts::{self, Facts, Kind};
@@ -484,11 +484,12 @@ impl Walk<'_> {
         }
     }
 
-    /// As admission judges, but where a link led here, `HEAD` is looked for where the names lie.
+    /// As admission judges, but where a link led here, `HEAD` is looked for where the names lie. What is above
+    /// has been judged already.
     fn covering(&self, at: &Pending, parent: BorrowedFd<'_>, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
         let root = self.root(at);
         root.matching(effect, names, leaf)
-            .or_else(|| root.governing(effect, names, |above| self.has_head(at, parent, above)))
+            .or_else(|| root.governing(effect, ends(names), |above| self.has_head(at, parent, above)))
     }
 
     /// Whether git takes a directory, above what `at` holds or `at` itself, for a repository. A `HEAD` that

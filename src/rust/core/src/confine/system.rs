@@ -9,9 +9,13 @@
 pub const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// Configuration that holds no secrets.
-pub const CONFIGURATION: [&str; 18] = [
-    // R, and the links by which BLAS, editors and Java are chosen: R does not start without both.
-    "/etc/R",
+pub const CONFIGURATION: [&str; 21] = [
+    // R, and the links by which BLAS, editors and Java are chosen: R does not start without them. Not a
+    // site's own start-up files, in which tokens stand.
+    "/etc/R/Renviron",
+    "/etc/R/ldpaths",
+    "/etc/R/Makeconf",
+    "/etc/R/repositories",
     "/etc/alternatives",
     // The dynamic linker.
     "/etc/ld.so.cache",
