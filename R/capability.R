@@ -390,6 +390,13 @@ check_named <- function(given, allowed) {
   }
 }
 
+# Whether commands were to be confined, as they are where a project's capability is not told, and this
+# host can do it.
+can_confine <- function(asked) {
+  (is.null(asked) || S7::S7_inherits(asked, RhoProcessConfined)) &&
+    "confined" %in% rho_host_report()@facts$processes
+}
+
 # The reason from the core, and the caller's own call changed into ones that work.
 abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
   ways <- list(list(process = quote(rho_process_none())))
@@ -410,6 +417,11 @@ abort_not_enforceable <- function(cnd, called, first, more, defaults = list()) {
   }
   if (S7::S7_inherits(asked, RhoProcessUnrestricted)) {
     ways <- rev(ways)
+  }
+  if (S7::S7_inherits(more$placement, RhoPlacementMirai) && can_confine(asked)) {
+    way <- list(process = quote(rho_process_confined()))
+    if (S7::S7_inherits(more$network, RhoNetworkHost)) way$network <- quote(rho_network_host())
+    ways <- c(list(way), ways)
   }
   if (bounded && S7::S7_inherits(asked, RhoProcessUnrestricted)) {
     # Only the kernel enforces bounds.

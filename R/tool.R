@@ -55,6 +55,11 @@ NULL
 #' result <- tool@execute("call-1", list(path = "../outside.txt"), NULL, NULL, NULL)
 #' result@content[[1]]@text
 #' result@details$code
+#' if ("confined" %in% rho_host_report()@facts$processes) {
+#'   # Commands, too: confined to the project.
+#'   bash <- rho_tool_bash(rho_project_capability(project))
+#'   bash@description
+#' }
 #' @export
 rho_tool_read <- function(capability) {
   handle <- usable_handle(capability)

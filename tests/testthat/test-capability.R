@@ -231,6 +231,7 @@ test_that("policies that cannot be enforced are refused with the calls that work
   refused <- list(
     quote(rho_project_capability(tree$root, process = rho_process_unrestricted())),
     quote(tree_capability(tree, placement = rho_placement_mirai())),
+    quote(rho_project_capability(tree$root, placement = rho_placement_mirai())),
     quote(tree_capability(tree, process = rho_process_unrestricted()))
   )
   for (call in refused) {

@@ -93,10 +93,15 @@ pub fn probe(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Mi
     };
     probe::probe(program, &confinement, cancel).map_err(|error| {
         let error = whole.err().unwrap_or(error);
-        let misuse = refuse(&error.reason);
         match error.bound {
-            Some(bound) => misuse.with("bound", bound),
-            None => misuse,
+            Some(bound) => {
+                let what = format!("limits = rho_limits({bound} = )");
+                let message = format!("{what} cannot be enforced: {}.", error.reason);
+                Misuse::new("not_enforceable", message)
+                    .with("policy", what)
+                    .with("bound", bound)
+            }
+            None => refuse(&error.reason),
         }
     })
 }

@@ -79,7 +79,10 @@ fn unenforceable(confinement: &Confinement, stage: Stage, errno: i32) -> Unenfor
         _ => "the supervisor could not build it",
     };
     Unenforceable {
-        reason: format!("{what} ({})", Errno::from_raw(errno).desc()),
+        reason: match bound {
+            Some(_) => what.to_owned(),
+            None => format!("{what} ({})", Errno::from_raw(errno).desc()),
+        },
         stage: Some(stage),
         errno,
         bound,
