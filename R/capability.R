@@ -390,8 +390,7 @@ check_named <- function(given, allowed) {
   }
 }
 
-# Whether commands were to be confined, as they are where a project's capability is not told, and this
-# host can do it.
+# Whether commands were to be confined, as a project's are without a word, and this host can do it.
 can_confine <- function(asked) {
   (is.null(asked) || S7::S7_inherits(asked, RhoProcessConfined)) &&
     "confined" %in% rho_host_report()@facts$processes
