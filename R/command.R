@@ -274,9 +274,9 @@ ended_words <- function(x) {
     "status unknown"
   }
   switch(x@ended,
-    timed_out = sprintf("timed out (%s)", first),
-    cancelled = sprintf("cancelled (%s)", first),
-    supervisor_lost = sprintf("supervisor lost (%s)", first),
+    timed_out = paste("timed out,", first),
+    cancelled = paste("cancelled,", first),
+    supervisor_lost = paste("supervisor lost,", first),
     first
   )
 }
@@ -297,7 +297,7 @@ signal_words <- function(signal) {
 command_worked <- function(x) identical(x@ended, "exited") && identical(as.double(x@exit_status), 0)
 
 S7::method(format, RhoCommandResult) <- function(x, ...) {
-  lines <- end_lines(x@output, 10L)
+  lines <- end_lines(x@output, 10L, whole = x@bytes_kept == x@bytes_total)
   enforced <- x@enforced_by
   c(
     sprintf(

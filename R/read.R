@@ -139,15 +139,17 @@ first_lines <- function(text, count) {
   structure(c(narrow_lines(lines), if (more) "..."), cut = more || any(nchar(lines) > shown_width))
 }
 
-# The lines at both ends, with what lies between counted: of a command the end says most.
-end_lines <- function(text, count) {
+# The lines at both ends, with what lies between counted, as far as it was kept: of a command the end
+# says most.
+end_lines <- function(text, count, whole) {
   lines <- strsplit(text, "\n", fixed = TRUE)[[1L]]
   between <- length(lines) - 2L * count
   cut <- between > 0L
   kept <- if (cut) c(utils::head(lines, count), utils::tail(lines, count)) else lines
   shown <- narrow_lines(kept)
   if (cut) {
-    shown <- append(shown, sprintf("... %s more ...", count_words(between, "line")), count)
+    more <- if (whole) "more" else "more, and what was not kept"
+    shown <- append(shown, sprintf("... %s %s ...", count_words(between, "line"), more), count)
   }
   structure(shown, cut = cut || any(nchar(kept) > shown_width))
 }

@@ -704,7 +704,7 @@ fn what_a_command_makes_is_taken_out() {
         (
             vec!["root/.Rprofile -> later"],
             vec!["root/later"],
-            vec!["protect .Rprofile"],
+            vec!["protect later"],
         ),
         // What was there stays.
         (vec!["root/.env", "root/.git/hooks/x"], vec!["root/f"], vec![]),

@@ -241,6 +241,13 @@ const LINKS: &[(&str, &str)] = &[
     ("current", "A"),
     ("home/.git", "../.git"),
     (".github", "gh"),
+    // Through a directory that is left again.
+    (".zshrc", "B/deep/../../src/a"),
+    // On the way of a pattern, but to a file.
+    ("deploy/.github", "../B/note"),
+    // In what is closed itself.
+    (".husky/pre-push", "../src/hook"),
+    (".git/hooks/post-merge", "../../hops/to"),
 ];
 
 /// No command can put anything else in the place of such a link, or of one that is passed from it, or of the
@@ -265,6 +272,11 @@ const TURNS: &[&str] = &[
     "mv A C; mv B A",
     "mv deploy x",
     "rm -r deploy",
+    "mv B/deep x; mkdir -p m/y; ln -s ../m/y B/deep",
+    "rm B/note; mkdir -p B/note/workflows",
+    "echo x > src/hook",
+    "rm src/hook",
+    "echo x > .zshrc",
 ];
 
 #[test]
@@ -274,10 +286,10 @@ fn links_that_give_a_covered_name() {
             continue;
         };
         let at = |name: &str| fixture.root.join(name);
-        for directory in ["code", "hops", "deploy", "gh", "A", "B", "links", "later"] {
+        for directory in ["code", "hops", "deploy", "gh", "A", "B", "B/deep", ".husky"] {
             fs::create_dir(at(directory)).unwrap();
         }
-        for file in ["src/activate.R", "../profile.R", "B/activate.R"] {
+        for file in ["src/activate.R", "../profile.R", "B/activate.R", "B/note", "src/hook"] {
             fs::write(at(file), "IN\n").unwrap();
         }
         for (name, text) in LINKS {
@@ -287,7 +299,14 @@ fn links_that_give_a_covered_name() {
             for (name, text) in LINKS {
                 assert_eq!(fs::read_link(at(name)).ok(), Some(PathBuf::from(text)), "{command}");
             }
-            for file in ["src/a", "src/activate.R", "../profile.R", "B/activate.R"] {
+            for file in [
+                "src/a",
+                "src/activate.R",
+                "../profile.R",
+                "B/activate.R",
+                "B/note",
+                "src/hook",
+            ] {
                 assert_eq!(fs::read_to_string(at(file)).unwrap(), "IN\n", "{command}");
             }
             assert!(
@@ -316,6 +335,7 @@ fn links_that_give_a_covered_name() {
         for (command, taken) in [
             ("echo x > A/activate.R", "kept deploy/renv/activate.R"),
             ("mkdir gh/workflows; echo x > gh/workflows/y", "kept .github/workflows"),
+            ("echo x > hops/to", "kept hops/to"),
             ("mv B/activate.R A; cp A/activate.R B", "kept deploy/renv/activate.R"),
         ] {
             let (done, output, carved) = fixture.run(command);
@@ -334,25 +354,22 @@ fn links_that_lead_nowhere() {
     };
     let at = |name: &str| fixture.root.join(name);
     for (command, taken) in [
-        ("echo x > later/to", "kept .envrc"),
+        ("echo x > later/to", "kept later/to"),
         (
-            "mkdir -p e; echo x > e/y; ln -s /proc/self/cwd/e/y later/to",
-            "kept .envrc",
+            "mkdir e; echo x > e/y; ln -s /proc/self/cwd/e/y later/to",
+            "kept later/to",
         ),
-        ("ln -s ../f later/to", "kept .envrc"),
+        ("ln -s ../f later/to", "kept later/to"),
         ("mkdir later/in; echo x > later/in/activate.R", "kept renv/activate.R"),
         (
             "mkdir later/in; echo x > later/in/activate.R; chmod 0 later/in later",
             "kept renv/activate.R",
         ),
-        (
-            "mkdir e; echo x > e/activate.R; ln -s /proc/self/cwd/e later/in",
-            "kept renv",
-        ),
-        ("mkdir e; echo x > e/activate.R; ln -s ../e later/in", "kept renv"),
+        ("mkdir e; ln -s /proc/self/cwd/e later/in", "kept later/in"),
+        ("mkdir e; echo x > e/activate.R; ln -s ../e later/in", "kept later/in"),
         (
             "rmdir later; mkdir -p e/in; ln -s e later; echo x > e/in/activate.R",
-            "kept renv",
+            "kept later",
         ),
     ] {
         fs::create_dir(at("later")).unwrap();
@@ -360,20 +377,71 @@ fn links_that_lead_nowhere() {
         std::os::unix::fs::symlink("later/in", at("renv")).unwrap();
         let (done, output, carved) = fixture.run(command);
         assert!(done, "{command}: {output}");
-        let way = command.starts_with("rmdir");
-        let expected: Vec<&str> = way.then_some("kept .envrc").into_iter().chain([taken]).collect();
-        assert_eq!(carved, expected, "{command}");
+        assert_eq!(carved, [taken], "{command}");
+        assert!(at(".envrc").symlink_metadata().is_ok() && at("renv").symlink_metadata().is_ok());
         for left in [".envrc", "renv", "e", "later"] {
             let _ = fs::remove_file(at(left)).or_else(|_| fs::remove_dir_all(at(left)));
         }
     }
-    // Nor is it theirs where they never follow it, or as long as nothing came.
+    // The link itself stays.
     std::os::unix::fs::symlink("later/to", at(".envrc")).unwrap();
     for command in ["rm .envrc", "ln -sfn f .envrc"] {
         let (done, _, carved) = fixture.run(command);
         assert!(!done, "{command}");
         assert_eq!(carved, [""; 0], "{command}");
     }
+}
+
+/// What one command's end takes out is free in the view of another from then on.
+#[test]
+fn what_another_command_took_out() {
+    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
+        return;
+    };
+    let at = |name: &str| fixture.root.join(name);
+    let waits = |path: PathBuf| {
+        while path.symlink_metadata().is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    std::os::unix::fs::symlink("context", at("CLAUDE.md")).unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| fixture.run("echo x > context; touch made; while [ ! -e go ]; do sleep 0.02; done"));
+        waits(at("made"));
+        // This one finds the link with what came.
+        let second = scope
+            .spawn(|| fixture.run("touch too go; while [ ! -e over ]; do sleep 0.02; done; echo evil > context; true"));
+        waits(at("too"));
+        assert_eq!(first.join().unwrap().2, ["kept context"]);
+        fs::write(at("over"), "").unwrap();
+        let (done, output, carved) = second.join().unwrap();
+        assert!(done, "{output}");
+        assert_eq!(carved, ["kept context"]);
+    });
+    assert!(at("CLAUDE.md").symlink_metadata().is_ok() && !at("context").exists());
+}
+
+/// From a place that is only readable, too, a link can give a covered name to what commands make.
+#[test]
+fn links_in_what_is_only_readable() {
+    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
+        return;
+    };
+    let at = |name: &str| fixture.root.join(name);
+    for (text, name) in [
+        ("../../src/a", "AGENTS.md"),
+        ("../../later", "CLAUDE.md"),
+        ("../../code", ".vscode"),
+    ] {
+        std::os::unix::fs::symlink(text, at("lib/pkg").join(name)).unwrap();
+    }
+    fs::create_dir(at("code")).unwrap();
+    for refused in ["echo x > src/a", "rm src/a", "mv code x", "echo x > code/tasks.json"] {
+        assert!(!fixture.run(refused).0, "{refused}");
+    }
+    let (done, output, carved) = fixture.run("echo x > later");
+    assert!(done, "{output}");
+    assert_eq!(carved, ["kept later"]);
 }
 
 /// What the user does to a link while a command runs stays, and is told.

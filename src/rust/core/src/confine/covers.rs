@@ -36,23 +36,26 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
             return Err(link_unread(hit));
         }
         let writable = |root: usize| capability.roots()[root].is_writable();
-        let passed = hit.way.iter().map(|(place, _)| place);
-        covers.extend(
-            passed
-                .filter(|place| locate(sites, place).is_some_and(|(root, _)| writable(root)))
-                .map(|place| Cover {
-                    path: with_slash(place),
+        for passed in &hit.way {
+            if locate(sites, &passed.place).is_some_and(|(root, _)| writable(root)) {
+                covers.push(Cover {
+                    path: with_slash(&passed.place),
                     closes: Closes::Moving,
-                    kind: Standing::Link,
-                }),
-        );
+                    kind: if passed.text.is_some() {
+                        Standing::Link
+                    } else {
+                        Standing::Directory
+                    },
+                });
+            }
+        }
         let Some(target) = &hit.target else { continue };
         if hit.why == Why::LinkAbove {
-            if target.writable && target.kind == Kind::Directory {
+            if target.writable {
                 covers.push(Cover {
                     path: with_slash(&target.path),
                     closes: Closes::Moving,
-                    kind: Standing::Directory,
+                    kind: standing(target.kind),
                 });
             }
             continue;

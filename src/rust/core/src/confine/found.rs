@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use crate::capability::with_slash;
 use crate::carve_out::Effect;
 use crate::facts::{Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
 
 use super::links::Passed;
+use super::places::{absolute, locate, Site};
 
 /// Bounds on one walk.
 #[derive(Debug, Clone, Copy)]
@@ -183,6 +185,18 @@ impl Found {
         hits.into_iter().filter(wanted).for_each(|hit| self.keep(hit));
     }
 
+    /// Takes out what stood at certain paths: names, and what links led to, which lead nowhere then.
+    pub fn forget(&mut self, sites: &[Site], gone: impl Fn(&[u8]) -> bool) {
+        let stays = |spot: &Spot| !gone(&absolute(&sites[spot.root], &spot.names));
+        self.retain(|hit| stays(&hit.spelled) && stays(&hit.lies));
+        for hit in &mut self.hits {
+            let passed = hit.way.iter().position(|passed| gone(&with_slash(&passed.place)));
+            hit.way.truncate(passed.unwrap_or(hit.way.len()));
+            let leads = |target: &Target| passed.is_none() && !gone(&with_slash(&target.path));
+            hit.target = hit.target.take().filter(leads);
+        }
+    }
+
     /// What was found under this spelling.
     #[must_use]
     pub fn at(&self, spelled: &Spot) -> Option<&Hit> {
@@ -202,6 +216,22 @@ impl Found {
             let came = hit.why == Why::LinkAbove && known.target.is_none();
             known.is(hit) && known.way == hit.way && (came || leads(known) == leads(hit))
         })
+    }
+
+    /// What came to where a link led nowhere, or else it: where it stands, or nothing where no root holds it.
+    /// A link or directory that is passed now comes before what it leads to.
+    #[must_use]
+    pub(super) fn came(&self, hit: &Hit, sites: &[Site]) -> Option<Spot> {
+        let known = self.at(&hit.spelled)?;
+        let new = hit
+            .way
+            .iter()
+            .zip(0..)
+            .find(|(passed, index)| known.way.get(*index) != Some(*passed));
+        match new {
+            Some((passed, _)) => locate(sites, &passed.place).map(|(root, names)| Spot { root, names }),
+            None => hit.target.as_ref()?.spot.clone(),
+        }
     }
 
     /// Tells what a link leads to.

@@ -20,6 +20,10 @@ pub(super) fn links(capability: &Capability, sites: &[Site]) -> Vec<(Vec<u8>, Ve
     let mut links = BTreeMap::new();
     let mut spell = |spelling: &Vec<Vec<u8>>, site: Option<&Site>| {
         let (passed, end) = follow(spelling);
+        let passed: Vec<_> = passed
+            .into_iter()
+            .filter_map(|passed| Some((passed.place, passed.text?)))
+            .collect();
         let leads = site.is_none_or(|site| site.names == end);
         if leads {
             for (at, text) in passed {
@@ -63,17 +67,31 @@ fn is_there(at: &[Vec<u8>], sites: &[Site]) -> bool {
             .any(|site| at.starts_with(&site.names) || site.names.starts_with(at))
 }
 
-/// A link that is passed: the names of its place, without links, and its text.
-pub type Passed = (Vec<Vec<u8>>, Vec<u8>);
+/// What a path passes, and what could be put in the place of which would change where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// The names of its place, without links.
+    pub place: Vec<Vec<u8>>,
+    /// What a link says; none for a directory that is left by `..`.
+    pub text: Option<Vec<u8>>,
+}
 
-/// The links that a path passes on this host, and where it ends, or does not go on.
+/// What a path passes on this host, and where it ends, or does not go on.
 pub(super) fn follow(spelling: &[Vec<u8>]) -> (Vec<Passed>, Vec<Vec<u8>>) {
-    let mut passed = Vec::new();
+    let mut passed: Vec<Passed> = Vec::new();
+    let mut left = MOST_LINKS;
     let mut here: Vec<Vec<u8>> = Vec::new();
     let name = |name: &Vec<u8>| Component::Name(name.as_slice().into());
     let mut pending: VecDeque<Component> = spelling.iter().map(name).collect();
     while let Some(step) = pending.pop_front() {
         let Component::Name(name) = step else {
+            // What is above a link stays for the link's sake.
+            if !passed.iter().any(|passed| passed.place.starts_with(&here)) {
+                passed.push(Passed {
+                    place: here.clone(),
+                    text: None,
+                });
+            }
             here.pop();
             continue;
         };
@@ -84,10 +102,14 @@ pub(super) fn follow(spelling: &[Vec<u8>]) -> (Vec<Passed>, Vec<Vec<u8>>) {
         };
         let text = text.as_os_str().as_bytes().to_vec();
         let Ok(parsed) = path::parse(&text) else { continue };
-        if passed.len() >= MOST_LINKS as usize {
+        if left == 0 {
             return (passed, here);
         }
-        passed.push((here.clone(), text));
+        left -= 1;
+        passed.push(Passed {
+            place: here.clone(),
+            text: Some(text),
+        });
         here.pop();
         if parsed.absolute {
             here.clear();

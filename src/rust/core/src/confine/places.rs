@@ -100,12 +100,14 @@ pub(super) fn locate(sites: &[Site], names: &[Vec<u8>]) -> Option<(usize, Vec<u8
 }
 
 /// Whether one absolute path is another, or lies below it.
-pub(super) fn holds(outer: &[u8], inner: &[u8]) -> bool {
+#[must_use]
+pub fn holds(outer: &[u8], inner: &[u8]) -> bool {
     outer == b"/" || path::below(inner, outer).is_some()
 }
 
 /// The absolute path of names below a root.
-pub(super) fn absolute(site: &Site, names: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn absolute(site: &Site, names: &[u8]) -> Vec<u8> {
     let mut whole = site.path.clone();
     if !whole.ends_with(b"/") && !names.is_empty() {
         whole.push(b'/');

@@ -15,14 +15,14 @@ use crate::beneath;
 use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::escape::display;
-use crate::facts::{self, Kind};
+use crate::facts;
 use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
 
 use super::copy::Copier;
-use super::found::{Found, Hit, Scope, Stop, Why};
+use super::found::{Found, Hit, Scope, Spot, Stop, Why};
 use super::places::Site;
 use super::scan::scan;
 
@@ -92,6 +92,9 @@ pub struct Swept {
     pub created: Vec<CarveOutCreated>,
     /// Names that it removed.
     pub removed: Vec<CarveOutRemoved>,
+    /// Where stood what was taken out.
+    #[serde(skip)]
+    pub taken: Vec<Spot>,
     /// Why not everything was looked at: a word of [`Stop`]. A receipt must tell it.
     pub stopped: Option<&'static str>,
     /// How many names were looked at.
@@ -129,23 +132,41 @@ pub fn sweep(
     let mut moved = HashSet::new();
     let mut copier = Copier::default();
     for hit in &after.hits {
-        // A mount is none of the command's making. Two links may lead to one place.
-        if !hit.writable || hit.why == Why::Mount || before.knows(hit) || !moved.insert(&hit.lies) {
+        // A mount is none of the command's making.
+        if hit.why == Why::Mount || before.knows(hit) {
             continue;
         }
-        let fate = if before.at(&hit.spelled).is_some_and(Hit::is_closed) {
+        let known = before.at(&hit.spelled);
+        // Of a link that led nowhere, what came goes, and the link stays.
+        let came = known
+            .filter(|known| known.is(hit) && !known.is_closed())
+            .map(|_| before.came(hit, sites));
+        let told = match &came {
+            Some(Some(came)) if capability.roots()[came.root].is_writable() => came,
+            None if hit.writable => &hit.spelled,
+            _ => continue,
+        };
+        let lies = if came.is_some() { told } else { &hit.lies };
+        // Two links may lead to one place.
+        if !moved.insert(lies.clone()) {
+            continue;
+        }
+        let fate = if known.is_some_and(Hit::is_closed) {
             Fate::Replaced
         } else {
-            match take_out(capability, hit, quarantine.as_fd(), &mut copier) {
-                Ok(Some(fate)) => fate,
+            match take_out(capability, lies, quarantine.as_fd(), &mut copier) {
+                Ok(Some(fate)) => {
+                    swept.taken.push(lies.clone());
+                    fate
+                }
                 // It is gone by itself.
                 Ok(None) => continue,
                 Err(errno) => Fate::Left(errno.raw_os_error()),
             }
         };
         swept.created.push(CarveOutCreated {
-            root: hit.spelled.root,
-            path: display(&hit.spelled.names),
+            root: told.root,
+            path: display(&told.names),
             pattern: rule(hit),
             effect: hit.effect.as_str(),
             kind: hit.kind.as_str(),
@@ -192,12 +213,12 @@ fn close_again(capability: &Capability, after: &Found) {
 /// Takes one entry out of its directory. Nothing when it is not there any more.
 fn take_out(
     capability: &Capability,
-    hit: &Hit,
+    lies: &Spot,
     quarantine: BorrowedFd<'_>,
     copier: &mut Copier,
 ) -> Result<Option<Fate>, Errno> {
-    let (above, name) = path::split(&hit.lies.names);
-    let parent = match beneath::open(&capability.roots()[hit.lies.root], above) {
+    let (above, name) = path::split(&lies.names);
+    let parent = match beneath::open(&capability.roots()[lies.root], above) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         other => other?,
     };
@@ -206,10 +227,8 @@ fn take_out(
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
             beneath::open_up(&parent)?;
-            if hit.kind == Kind::Directory {
-                let own = openat(&parent, name, DIRECTORY, Mode::empty());
-                own.and_then(|own| beneath::open_up(&own)).ok();
-            }
+            let own = openat(&parent, name, DIRECTORY, Mode::empty());
+            own.and_then(|own| beneath::open_up(&own)).ok();
             let taken = move_out(&parent, name, quarantine, copier);
             let _ = beneath::set_mode(&parent, held);
             taken

@@ -430,7 +430,8 @@ impl Walk<'_> {
         let capability = self.capability;
         let root = &capability.roots()[at.root];
         let leaf = Leaf::of(kind);
-        let effects: &[Effect] = if at.deny_only {
+        // What a link leads to may be open though the link is not.
+        let effects: &[Effect] = if at.deny_only && kind != Kind::Symlink {
             &[Effect::Deny]
         } else {
             &[Effect::Deny, Effect::Protect]

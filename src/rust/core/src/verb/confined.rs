@@ -18,7 +18,7 @@ pub struct Confined<'a> {
     plan: Plan,
     /// What the command cannot do though the capability would allow it.
     pub restrictions: Vec<&'static str>,
-    _overlap: Overlap,
+    overlap: Overlap,
 }
 
 impl<'a> Confined<'a> {
@@ -43,7 +43,7 @@ impl<'a> Confined<'a> {
             enforcement,
             plan,
             restrictions,
-            _overlap: overlap,
+            overlap,
         })
     }
 
@@ -56,11 +56,13 @@ impl<'a> Confined<'a> {
 
     /// Looks again, when nothing of the command is left, and moves what is new under a closed name away.
     #[must_use]
-    pub fn sweep(&self) -> (Vec<CarveOut>, Option<&'static str>) {
+    pub fn sweep(&mut self) -> (Vec<CarveOut>, Option<&'static str>) {
         let nothing_swept = |why| (Vec::new(), Some(why));
         let Some(place) = self.capability.private().and_then(|private| private.quarantine().ok()) else {
             return nothing_swept("carve_outs_not_looked_for");
         };
+        // What another one's look took out is not what was there, whatever stands there now.
+        self.overlap.forget_taken(&mut self.plan);
         // Not to be cancelled: a file that git would run must not stay because somebody was in a hurry.
         let swept = quarantine::sweep(
             self.capability,
@@ -73,6 +75,7 @@ impl<'a> Confined<'a> {
         match swept {
             Err(_) => nothing_swept("carve_outs_not_looked_for"),
             Ok(swept) => {
+                self.overlap.tell_taken(&self.plan, &swept.taken);
                 let gap = if swept.stopped.is_some() {
                     Some("carve_outs_not_looked_for")
                 } else if swept.is_clean() {

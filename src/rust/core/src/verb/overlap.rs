@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::confine::found::Hit;
+use crate::confine::found::{Hit, Spot};
+use crate::confine::places::{absolute, holds};
 use crate::confine::Plan;
 use crate::facts::{Identity, Since};
 
@@ -14,7 +15,11 @@ use crate::facts::{Identity, Since};
 static RUNNING: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<Arc<Known>>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&RUNNING)
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What was closed when a command started.
@@ -24,6 +29,8 @@ struct Known {
     places: Vec<Vec<u8>>,
     /// The names that were there, by their paths.
     names: HashMap<Vec<u8>, Object>,
+    /// The paths of what others took out meanwhile.
+    taken: Mutex<Vec<Vec<u8>>>,
 }
 
 /// What stood under a name.
@@ -38,10 +45,7 @@ struct Object {
 impl Known {
     /// Whether what stands under a name may have been made by this command.
     fn may_have_made(&self, path: &[u8], hit: &Hit) -> bool {
-        let inside = |place: &Vec<u8>| {
-            path.strip_prefix(place.as_slice())
-                .is_some_and(|rest| rest.starts_with(b"/"))
-        };
+        let inside = |place: &Vec<u8>| place != path && holds(place, path);
         let was_there = |known: &Object| known.closed || (known.identity, known.since) == (hit.identity, hit.since);
         self.places.iter().any(inside) && !self.names.get(path).is_some_and(was_there)
     }
@@ -65,10 +69,7 @@ impl Overlap {
     /// Enters a command, and takes from what it knows what others may have made: those that ran when its
     /// plan was begun, and those that run now.
     pub fn enter(plan: &mut Plan, before: &Others) -> Self {
-        let path = |hit: &Hit| {
-            let site = &plan.sites[hit.spelled.root].path;
-            [site.as_slice(), b"/", &hit.spelled.names].concat()
-        };
+        let path = |hit: &Hit| absolute(&plan.sites[hit.spelled.root], &hit.spelled.names);
         let places = plan.confinement.places.iter().filter(|place| place.write);
         let known = Arc::new(Known {
             places: places.map(|place| place.path.clone()).collect(),
@@ -85,6 +86,7 @@ impl Overlap {
                     (path(hit), object)
                 })
                 .collect(),
+            taken: Mutex::default(),
         });
         let mut running = running();
         let doubted: HashSet<_> = plan
@@ -105,6 +107,29 @@ impl Overlap {
         drop(running);
         plan.before.retain(|hit| !doubted.contains(&hit.spelled));
         Self(known)
+    }
+}
+
+impl Overlap {
+    /// Tells the commands that run what was taken out: in their view, too, the names are free from then on.
+    pub fn tell_taken(&self, plan: &Plan, taken: &[Spot]) {
+        if taken.is_empty() {
+            return;
+        }
+        for other in running().iter().filter(|other| !Arc::ptr_eq(other, &self.0)) {
+            let paths = taken.iter().map(|spot| absolute(&plan.sites[spot.root], &spot.names));
+            locked(&other.taken).extend(paths);
+        }
+    }
+
+    /// Takes from what was there before a command what others took out since.
+    pub fn forget_taken(&self, plan: &mut Plan) {
+        let taken = locked(&self.0.taken);
+        if taken.is_empty() {
+            return;
+        }
+        let gone = |path: &[u8]| taken.iter().any(|taken| holds(taken, path));
+        plan.before.forget(&plan.sites, gone);
     }
 }
 
