@@ -139,8 +139,8 @@ first_lines <- function(text, count) {
   structure(c(narrow_lines(lines), if (more) "..."), cut = more || any(nchar(lines) > shown_width))
 }
 
-# The lines at both ends, with what lies between counted, as far as it was kept: of a command the end
-# says most.
+# The lines at both ends, with what lies between counted as far as it was kept: of a command the
+# end says most.
 end_lines <- function(text, count, whole) {
   lines <- strsplit(text, "\n", fixed = TRUE)[[1L]]
   between <- length(lines) - 2L * count
