@@ -381,7 +381,16 @@ fn an_unlistable_directory_is_closed() {
         tree.make(&["root/locked/.env"]);
         fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(mode)).unwrap();
         let capability = tree.capability(|_| {});
-        assert_eq!(covers(&tree, &plan(&capability)), ["deny root/locked/"], "{mode:o}");
+        symlink("locked/x", tree.at("root/.Rprofile")).unwrap();
+        let before = plan(&capability);
+        let closed = ["keep root/.Rprofile@", "deny root/locked/"];
+        assert_eq!(covers(&tree, &before), closed, "{mode:o}");
+        // Who opens it meanwhile finds what was there.
+        fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0o700)).unwrap();
+        tree.make(&["root/locked/x"]);
+        let swept = sweep(&tree, &capability, &before);
+        assert_eq!(created(&swept), [""; 0], "{mode:o}");
+        assert!(tree.at("root/locked/.env").exists() && tree.at("root/locked/x").exists());
     }
 }
 
@@ -946,6 +955,27 @@ fn directories_in_each_other_that_git_would_obey() {
         ]
     );
     assert_eq!(created(&sweep(&tree, &capability, &before)).len(), 1);
+}
+
+/// What a link leads to is closed by its path.
+#[test]
+fn a_link_to_what_is_too_deep_is_refused() {
+    let tree = Tree::new();
+    // A link says at most 4,095 bytes, and so is the longest path.
+    let deep = vec!["d".repeat(250); 16].join("/");
+    fs::create_dir_all(tree.at("root").join(&deep)).unwrap();
+    let last = "e".repeat(4_095 - 1 - deep.len());
+    let above = fs::File::open(tree.at("root").join(&deep)).unwrap();
+    rustix::fs::mkdirat(&above, &last, rustix::fs::Mode::RWXU).unwrap();
+    for link in [".Rprofile", "renv"] {
+        for (text, refused) in [(deep.clone(), false), (format!("{deep}/{last}"), true)] {
+            symlink(&text, tree.at("root").join(link)).unwrap();
+            let capability = tree.capability(|_| {});
+            let code = try_plan(&capability).map_err(|refusal| refusal.code).err();
+            assert_eq!(code, refused.then_some(Code::CarveOut), "{link} {}", text.len());
+            fs::remove_file(tree.at("root").join(link)).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::capability::with_slash;
 use crate::carve_out::Effect;
 use crate::facts::{Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
+use crate::path;
 
 use super::links::Passed;
 use super::places::{absolute, locate, Site};
@@ -223,15 +224,18 @@ impl Found {
     #[must_use]
     pub(super) fn came(&self, hit: &Hit, sites: &[Site]) -> Option<Spot> {
         let known = self.at(&hit.spelled)?;
-        let new = hit
-            .way
-            .iter()
-            .zip(0..)
-            .find(|(passed, index)| known.way.get(*index) != Some(*passed));
-        match new {
-            Some((passed, _)) => locate(sites, &passed.place).map(|(root, names)| Spot { root, names }),
+        let mut passed = hit.way.iter().enumerate();
+        let came = match passed.find(|(index, passed)| known.way.get(*index) != Some(*passed)) {
+            Some((_, passed)) => locate(sites, &passed.place).map(|(root, names)| Spot { root, names }),
             None => hit.target.as_ref()?.spot.clone(),
-        }
+        };
+        // Where it could not be looked into, it was there all along.
+        let hidden = |known: &Hit, spot: &Spot| {
+            known.why == Why::Unreadable
+                && known.lies.root == spot.root
+                && path::below(&spot.names, &known.lies.names).is_some()
+        };
+        came.filter(|spot| !self.hits.iter().any(|known| hidden(known, spot)))
     }
 
     /// Tells what a link leads to.

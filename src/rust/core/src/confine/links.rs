@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use rustix::io::Errno;
+
 use crate::capability::{with_slash, Capability};
 use crate::path::{self, Component};
 use crate::resolve::MOST_LINKS;
@@ -19,7 +21,7 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub(super) fn links(capability: &Capability, sites: &[Site]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut links = BTreeMap::new();
     let mut spell = |spelling: &Vec<Vec<u8>>, site: Option<&Site>| {
-        let (passed, end) = follow(spelling);
+        let Some((passed, end)) = follow(spelling) else { return };
         let passed: Vec<_> = passed
             .into_iter()
             .filter_map(|passed| Some((passed.place, passed.text?)))
@@ -76,8 +78,9 @@ pub struct Passed {
     pub text: Option<Vec<u8>>,
 }
 
-/// What a path passes on this host, and where it ends, or does not go on.
-pub(super) fn follow(spelling: &[Vec<u8>]) -> (Vec<Passed>, Vec<Vec<u8>>) {
+/// What a path passes on this host, and where it ends, or does not go on. None where that is too long to be
+/// read by its path.
+pub(super) fn follow(spelling: &[Vec<u8>]) -> Option<(Vec<Passed>, Vec<Vec<u8>>)> {
     let mut passed: Vec<Passed> = Vec::new();
     let mut left = MOST_LINKS;
     let mut here: Vec<Vec<u8>> = Vec::new();
@@ -97,13 +100,15 @@ pub(super) fn follow(spelling: &[Vec<u8>]) -> (Vec<Passed>, Vec<Vec<u8>>) {
         };
         here.push(name.to_vec());
         let place = with_slash(&here);
-        let Ok(text) = std::fs::read_link(OsStr::from_bytes(&place)) else {
-            continue;
+        let text = match std::fs::read_link(OsStr::from_bytes(&place)) {
+            Ok(text) => text,
+            Err(error) if error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error()) => return None,
+            Err(_) => continue,
         };
         let text = text.as_os_str().as_bytes().to_vec();
         let Ok(parsed) = path::parse(&text) else { continue };
         if left == 0 {
-            return (passed, here);
+            return Some((passed, here));
         }
         left -= 1;
         passed.push(Passed {
@@ -123,5 +128,5 @@ pub(super) fn follow(spelling: &[Vec<u8>]) -> (Vec<Passed>, Vec<Vec<u8>>) {
             pending.push_front(step);
         }
     }
-    (passed, here)
+    Some((passed, here))
 }

@@ -255,6 +255,12 @@ impl Walk<'_> {
         if !self.governs(&mut at, &found, directory.fd()?)? {
             return Ok(Ok(()));
         }
+        let known = self.before.and_then(|before| before.at(&at.spelled()));
+        if known.is_some_and(|known| known.why == Why::Unreadable && known.identity == found.identity) {
+            // It was closed to the command as a whole, and somebody else has opened it since.
+            self.closed(&at, Why::Unreadable);
+            return Ok(Ok(()));
+        }
         if !is_searchable(&found, directory.fd()?) {
             if self.before.is_none() || self.was_closed(&at) {
                 return Ok(self.unreadable(&at, Errno::ACCESS));
@@ -529,12 +535,14 @@ impl Walk<'_> {
         while let Some((index, via)) = self.links.pop_front() {
             let lies = &self.found.hits[index].lies;
             let (above, name) = path::split(&lies.names);
-            let target = beneath::place(&self.capability.roots()[lies.root], above)
-                .ok()
-                .and_then(|parent| self.target(parent.as_fd(), name));
+            let target = match beneath::place(&self.capability.roots()[lies.root], above) {
+                Ok(parent) => self.target(parent.as_fd(), name),
+                Err(_) => Ok(None),
+            };
             let mut place = self.sites[lies.root].names.clone();
             place.extend(path::names(&lies.names).unwrap_or_default());
-            let (way, _) = follow(&place);
+            let told = target.ok().zip(follow(&place));
+            let (target, way) = told.map_or_else(Default::default, |(target, (way, _))| (target, way));
             self.found.tell(index, target, way);
             let hit = &self.found.hits[index];
             if hit.why != Why::LinkAbove || !self.enters(hit) {
@@ -556,25 +564,32 @@ impl Walk<'_> {
     }
 
     /// What a link leads to. The link is opened as a mere place, which has no effect on what it names.
-    fn target(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Option<Target> {
+    ///
+    /// # Errors
+    /// The system's, where it leads somewhere and it cannot be told where.
+    fn target(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Target>, Refusal> {
         #[cfg(target_os = "linux")]
         const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
         #[cfg(not(target_os = "linux"))]
         const PLACE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-        let handle = openat(parent, name, PLACE, Mode::empty()).ok()?;
-        let found = facts::of_handle(handle.as_fd()).ok()?;
-        let path = path::names(&path_of(&handle).ok()?)?;
+        let Ok(handle) = openat(parent, name, PLACE, Mode::empty()) else {
+            return Ok(None);
+        };
+        let found = facts::of_handle(handle.as_fd())?;
+        let Some(path) = path::names(&path_of(&handle)?) else {
+            return Ok(None);
+        };
         let spot = locate(self.sites, &path).map(|(root, names)| Spot { root, names });
         let writable = spot
             .as_ref()
             .is_some_and(|spot| self.capability.roots()[spot.root].is_writable());
-        Some(Target {
+        Ok(Some(Target {
             writable,
             identity: found.identity,
             kind: found.kind,
             path,
             spot,
-        })
+        }))
     }
 
     /// Walks what a link on the way of a pattern leads to.
