@@ -35,7 +35,7 @@ test_that("the demo allows, refuses and records what it says", {
     "^ +12 +read +shortcut +denied +Escape +admission$",
     "^R has a key, bash has not +key: none \\|",
     "^unless it is named +key: planted-in-R \\|",
-    "<RhoCommandResult> timed out \\(signal 9 \\(SIGKILL\\)\\)",
+    "<RhoCommandResult> timed out, signal 9 \\(SIGKILL\\)",
     "^ +15 +rho_bash .* TimedOut +none$"
   )
   if ("confined" %in% rho_host_report()@facts$processes) {
