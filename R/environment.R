@@ -125,11 +125,11 @@ linked_directories <- function(libraries) {
 #' With the default carve-outs status, diff, log, add, commit, branch, switch and merge work. What
 #' writes a repository's configuration or hooks does not, because git would run it later, outside:
 #' `git config`, `git remote add`, `git worktree add`, `git submodule update` where it moves one,
-#' and `git branch --set-upstream-to`, which claims that it did. Where branches differ in a file that
-#' is protected, an `AGENTS.md`, say, git switches and leaves the old one: do that yourself. Of what
-#' `git init` and `git clone` make, configuration and hooks are taken away again. Carve-outs close
-#' files, not git's objects: what was once committed can be read from the history, and any name can
-#' be committed.
+#' and `git branch --set-upstream-to`, which claims that it did. Where branches differ in a file
+#' that is protected, an `AGENTS.md`, say, git switches and leaves the old one: do that yourself.
+#' Of what `git init` and `git clone` make, configuration and hooks are taken away again. Carve-outs
+#' close files, not git's objects: what was once committed can be read from the history, and any
+#' name can be committed.
 #'
 #' @param name,email The identity of commits. One string each.
 #' @param safe Directories for git's `safe.directory`. A character vector.
