@@ -227,6 +227,8 @@ impl Found {
         let mut passed = hit.way.iter().enumerate();
         let came = match passed.find(|(index, passed)| known.way.get(*index) != Some(*passed)) {
             Some((_, passed)) => locate(sites, &passed.place).map(|(root, names)| Spot { root, names }),
+            // Behind a directory that was missing and is left again, it may have been there: the link goes then.
+            None if hit.way.iter().any(|passed| passed.text.is_none()) => Some(hit.lies.clone()),
             None => hit.target.as_ref()?.spot.clone(),
         };
         // Where it could not be looked into, it was there all along.
