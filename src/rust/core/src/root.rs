@@ -190,11 +190,7 @@ impl Root {
     #[must_use]
     pub fn covering(&self, effect: Effect, names: &[u8], leaf: Leaf) -> Option<&str> {
         self.matching(effect, names, leaf)
-            .or_else(|| {
-                self.governing(effect, repository::candidates(names), |above| {
-                    self.has(above, repository::HEAD)
-                })
-            })
+            .or_else(|| self.governing(effect, repository::candidates(names), |above| self.has_head(above)))
             .or_else(|| self.would_govern(effect, names))
     }
 
@@ -204,7 +200,7 @@ impl Root {
         let above = repository::above_head(names).filter(|_| effect == Effect::Protect)?;
         let rule = self.matching(effect, repository::HEAD, Leaf::File)?;
         let makes = repository::governed(above).any(|(directory, name)| self.has(&directory, name));
-        (makes && !self.has(above, repository::HEAD)).then_some(rule)
+        (makes && !self.has_head(above)).then_some(rule)
     }
 
     /// The pattern of `HEAD`, for what git runs or obeys beside one: in one of these directories below the root,
@@ -227,7 +223,7 @@ impl Root {
     /// The pattern of something below a path, were the path a link to a directory.
     #[must_use]
     pub fn leading_to(&self, names: &[u8]) -> Option<&str> {
-        self.leading(names, |above| self.has(above, repository::HEAD))
+        self.leading(names, |above| self.has_head(above))
     }
 
     /// The same, where `has_head` looks into a directory below the root.
@@ -241,6 +237,11 @@ impl Root {
             let rule = self.matching(Effect::Protect, repository::HEAD, Leaf::File)?;
             has_head(repository::leading(names)?).then_some(rule)
         })
+    }
+
+    /// Whether git takes a directory below the root for a repository.
+    fn has_head(&self, directory: &[u8]) -> bool {
+        self.has(directory, repository::HEAD)
     }
 
     /// Whether an entry of this name stands in a directory below the root.

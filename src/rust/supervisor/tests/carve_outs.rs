@@ -7,8 +7,10 @@ mod harness;
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use harness::{deny, on_a_thread, skip, NAMESPACES};
 use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec};
@@ -81,6 +83,10 @@ impl Fixture {
         }
     }
 
+    fn with_mounts() -> Option<Self> {
+        Self::new("mount_namespace").filter(Self::mechanism)
+    }
+
     fn mechanism(&self) -> bool {
         self.capability.enforcement().unwrap().has("mount_namespace")
     }
@@ -108,6 +114,13 @@ impl Fixture {
             .collect();
         carved.sort();
         (ran.exit == Some(Exit::Exited(0)), ran.text.text.clone(), carved)
+    }
+}
+
+/// Waits until a command has made something.
+fn wait_for(path: &Path) {
+    while !path.exists() {
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -279,79 +292,87 @@ const TURNS: &[&str] = &[
     "echo x > .zshrc",
 ];
 
-#[test]
-fn links_that_give_a_covered_name() {
-    for mechanism in ["mount_namespace", "landlock"] {
-        let Some(fixture) = Fixture::new(mechanism) else {
-            continue;
-        };
-        let at = |name: &str| fixture.root.join(name);
-        for directory in ["code", "hops", "deploy", "gh", "A", "B", "B/deep", ".husky"] {
-            fs::create_dir(at(directory)).unwrap();
-        }
-        for file in ["src/activate.R", "../profile.R", "B/activate.R", "B/note", "src/hook"] {
-            fs::write(at(file), "IN\n").unwrap();
-        }
+fn check_links(mechanism: &str) {
+    let Some(fixture) = Fixture::new(mechanism) else {
+        return;
+    };
+    let at = |name: &str| fixture.root.join(name);
+    for directory in ["code", "hops", "deploy", "gh", "A", "B", "B/deep", ".husky"] {
+        fs::create_dir(at(directory)).unwrap();
+    }
+    for file in ["src/activate.R", "../profile.R", "B/activate.R", "B/note", "src/hook"] {
+        fs::write(at(file), "IN\n").unwrap();
+    }
+    for (name, text) in LINKS {
+        symlink(text, at(name)).unwrap();
+    }
+    let as_before = |command: &str| {
         for (name, text) in LINKS {
-            std::os::unix::fs::symlink(text, at(name)).unwrap();
+            assert_eq!(fs::read_link(at(name)).ok(), Some(PathBuf::from(text)), "{command}");
         }
-        let as_before = |command: &str| {
-            for (name, text) in LINKS {
-                assert_eq!(fs::read_link(at(name)).ok(), Some(PathBuf::from(text)), "{command}");
-            }
-            for file in [
-                "src/a",
-                "src/activate.R",
-                "../profile.R",
-                "B/activate.R",
-                "B/note",
-                "src/hook",
-            ] {
-                assert_eq!(fs::read_to_string(at(file)).unwrap(), "IN\n", "{command}");
-            }
-            assert!(
-                !at("A/activate.R").exists() && !at("gh/workflows").exists(),
-                "{command}"
-            );
-        };
-        // They lead where they did.
-        assert_eq!(
-            fixture.run("cat CLAUDE.md renv/activate.R; ls deploy/renv .github; cat home/.git/config"),
-            (true, "IN\nIN\n.github:\n\ndeploy/renv:\nIN\n".to_owned(), Vec::new())
-        );
-        for command in TURNS {
-            let (done, output, carved) = fixture.run(command);
-            assert!(!done, "{command}: {output}");
-            assert_eq!(carved, [""; 0], "{command}");
-            as_before(command);
-            for left in ["x", "m", "C"] {
-                let _ = fs::remove_dir_all(at(left)).or_else(|_| fs::remove_file(at(left)));
-            }
-        }
-        if !fixture.mechanism() {
-            continue;
-        }
-        // What comes to where they lead is taken away, by the name that they give it.
-        for (command, taken) in [
-            ("echo x > A/activate.R", "kept deploy/renv/activate.R"),
-            ("mkdir gh/workflows; echo x > gh/workflows/y", "kept .github/workflows"),
-            ("echo x > hops/to", "kept hops/to"),
-            ("mv B/activate.R A; cp A/activate.R B", "kept deploy/renv/activate.R"),
+        for file in [
+            "src/a",
+            "src/activate.R",
+            "../profile.R",
+            "B/activate.R",
+            "B/note",
+            "src/hook",
         ] {
-            let (done, output, carved) = fixture.run(command);
-            assert!(done, "{command}: {output}");
-            assert_eq!(carved, [taken], "{command}");
-            as_before(command);
+            assert_eq!(fs::read_to_string(at(file)).unwrap(), "IN\n", "{command}");
+        }
+        assert!(
+            !at("A/activate.R").exists() && !at("gh/workflows").exists(),
+            "{command}"
+        );
+    };
+    // They lead where they did.
+    assert_eq!(
+        fixture.run("cat CLAUDE.md renv/activate.R; ls deploy/renv .github; cat home/.git/config"),
+        (true, "IN\nIN\n.github:\n\ndeploy/renv:\nIN\n".to_owned(), Vec::new())
+    );
+    for command in TURNS {
+        let (done, output, carved) = fixture.run(command);
+        assert!(!done, "{command}: {output}");
+        assert_eq!(carved, [""; 0], "{command}");
+        as_before(command);
+        for left in ["x", "m", "C"] {
+            let _ = fs::remove_dir_all(at(left)).or_else(|_| fs::remove_file(at(left)));
         }
     }
+    if !fixture.mechanism() {
+        return;
+    }
+    // What comes to where they lead is taken away, by the name that they give it.
+    for (command, taken) in [
+        ("echo x > A/activate.R", "kept deploy/renv/activate.R"),
+        ("mkdir gh/workflows; echo x > gh/workflows/y", "kept .github/workflows"),
+        ("echo x > hops/to", "kept hops/to"),
+        ("mv B/activate.R A; cp A/activate.R B", "kept deploy/renv/activate.R"),
+    ] {
+        let (done, output, carved) = fixture.run(command);
+        assert!(done, "{command}: {output}");
+        assert_eq!(carved, [taken], "{command}");
+        as_before(command);
+    }
+}
+
+#[test]
+fn links_that_give_a_covered_name() {
+    check_links("mount_namespace");
+}
+
+#[test]
+fn links_that_give_a_covered_name_with_landlock_alone() {
+    on_a_thread(|| {
+        deny(NAMESPACES, libc::EPERM);
+        check_links("landlock");
+    });
 }
 
 /// Where a link leads nowhere, a command can make what it leads to.
 #[test]
 fn links_that_lead_nowhere() {
-    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
-        return;
-    };
+    let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
     for (command, taken) in [
         ("echo x > later/to", "kept later/to"),
@@ -373,8 +394,8 @@ fn links_that_lead_nowhere() {
         ),
     ] {
         fs::create_dir(at("later")).unwrap();
-        std::os::unix::fs::symlink("later/to", at(".envrc")).unwrap();
-        std::os::unix::fs::symlink("later/in", at("renv")).unwrap();
+        symlink("later/to", at(".envrc")).unwrap();
+        symlink("later/in", at("renv")).unwrap();
         let (done, output, carved) = fixture.run(command);
         assert!(done, "{command}: {output}");
         assert_eq!(carved, [taken], "{command}");
@@ -384,7 +405,7 @@ fn links_that_lead_nowhere() {
         }
     }
     // The link itself stays.
-    std::os::unix::fs::symlink("later/to", at(".envrc")).unwrap();
+    symlink("later/to", at(".envrc")).unwrap();
     for command in ["rm .envrc", "ln -sfn f .envrc"] {
         let (done, _, carved) = fixture.run(command);
         assert!(!done, "{command}");
@@ -395,23 +416,16 @@ fn links_that_lead_nowhere() {
 /// What one command's end takes out is free in the view of another from then on.
 #[test]
 fn what_another_command_took_out() {
-    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
-        return;
-    };
+    let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
-    let waits = |path: PathBuf| {
-        while path.symlink_metadata().is_err() {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    };
-    std::os::unix::fs::symlink("context", at("CLAUDE.md")).unwrap();
+    symlink("context", at("CLAUDE.md")).unwrap();
     std::thread::scope(|scope| {
         let first = scope.spawn(|| fixture.run("echo x > context; touch made; while [ ! -e go ]; do sleep 0.02; done"));
-        waits(at("made"));
+        wait_for(&at("made"));
         // This one finds the link with what came.
         let second = scope
             .spawn(|| fixture.run("touch too go; while [ ! -e over ]; do sleep 0.02; done; echo evil > context; true"));
-        waits(at("too"));
+        wait_for(&at("too"));
         assert_eq!(first.join().unwrap().2, ["kept context"]);
         fs::write(at("over"), "").unwrap();
         let (done, output, carved) = second.join().unwrap();
@@ -424,16 +438,14 @@ fn what_another_command_took_out() {
 /// From a place that is only readable, too, a link can give a covered name to what commands make.
 #[test]
 fn links_in_what_is_only_readable() {
-    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
-        return;
-    };
+    let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
     for (text, name) in [
         ("../../src/a", "AGENTS.md"),
         ("../../later", "CLAUDE.md"),
         ("../../code", ".vscode"),
     ] {
-        std::os::unix::fs::symlink(text, at("lib/pkg").join(name)).unwrap();
+        symlink(text, at("lib/pkg").join(name)).unwrap();
     }
     fs::create_dir(at("code")).unwrap();
     for refused in ["echo x > src/a", "rm src/a", "mv code x", "echo x > code/tasks.json"] {
@@ -447,23 +459,19 @@ fn links_in_what_is_only_readable() {
 /// What the user does to a link while a command runs stays, and is told.
 #[test]
 fn links_that_the_user_turns() {
-    let Some(fixture) = Fixture::new("mount_namespace").filter(Fixture::mechanism) else {
-        return;
-    };
+    let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
     for directory in ["A", "B"] {
         fs::create_dir(at(directory)).unwrap();
     }
     fs::write(at("B/activate.R"), "IN\n").unwrap();
-    let link = |text: &str, name: &str| std::os::unix::fs::symlink(text, at(name)).unwrap();
+    let link = |text: &str, name: &str| symlink(text, at(name)).unwrap();
     link("current", "renv");
     link("A", "current");
     link("f", "CLAUDE.md");
     std::thread::scope(|scope| {
         let running = scope.spawn(|| fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done"));
-        while !at("made").exists() {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        wait_for(&at("made"));
         fs::remove_file(at("current")).unwrap();
         link("B", "current");
         fs::remove_file(at("CLAUDE.md")).unwrap();

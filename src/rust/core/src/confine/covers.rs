@@ -15,12 +15,12 @@ use super::places::{absolute, locate, Site};
 /// Most covers of one command: each is a mount or more.
 pub const MOST: usize = 10_000;
 
-/// What must be closed. A link stays where it is, with every other that is passed from it, and so does the
-/// directory to which one on the way of a pattern leads; what a covered one leads to is closed, where a command
-/// could see it at all.
+/// What must be closed. A link stays where it is, with everything that is passed from it, and so does what one
+/// on the way of a pattern leads to; what a covered one leads to is closed, where a command could see it at all.
 ///
 /// # Errors
-/// `CarveOut` for a covered link to an allowed directory, or to one around it.
+/// `CarveOut` for a link that cannot be read by its path, and for a covered one to an allowed directory, or to
+/// one around it.
 pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<Vec<Cover>, Refusal> {
     let mut covers = Vec::new();
     for hit in &found.hits {
@@ -55,7 +55,7 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
                 covers.push(Cover {
                     path: with_slash(&target.path),
                     closes: Closes::Moving,
-                    kind: standing(target.kind),
+                    kind: Standing::of(target.kind),
                 });
             }
             continue;
@@ -73,7 +73,7 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
         covers.push(Cover {
             path: with_slash(&target.path),
             closes: closes(hit),
-            kind: standing(target.kind),
+            kind: Standing::of(target.kind),
         });
     }
     Ok(covers)
@@ -86,19 +86,11 @@ fn closes(hit: &Hit) -> Closes {
     }
 }
 
-fn standing(kind: Kind) -> Standing {
-    if kind == Kind::Directory {
-        Standing::Directory
-    } else {
-        Standing::File
-    }
-}
-
 fn cover(sites: &[Site], hit: &Hit) -> Cover {
     Cover {
         path: absolute(&sites[hit.lies.root], &hit.lies.names),
         closes: closes(hit),
-        kind: standing(hit.kind),
+        kind: Standing::of(hit.kind),
     }
 }
 
@@ -110,32 +102,34 @@ pub fn mounts(sites: &[Site], found: &Found) -> Vec<Cover> {
 }
 
 fn link_unread(hit: &Hit) -> Refusal {
-    let shown = display(&hit.spelled.names);
-    Refusal::new(Code::CarveOut)
-        .say(format!(
-            "\"{shown}\" is a link that cannot be read by its path, so that the {} pattern \"{}\" cannot be kept there. \
-             Call again if it was removed meanwhile; shorten its path otherwise.",
-            hit.effect.as_str(),
-            hit.rule,
-        ))
-        .with("path", shown)
-        .with("rule", format!("{}: {}", hit.effect.as_str(), hit.rule))
-        .with("carve_out", hit.effect.as_str())
+    refused(
+        hit,
+        "a link that cannot be read by its path",
+        "cannot be kept there. Call again if it was removed meanwhile; shorten its path otherwise",
+    )
 }
 
 fn link_to_root(hit: &Hit, site: &Site) -> Refusal {
+    refused(
+        hit,
+        "a link to an allowed directory or to one around it",
+        &format!(
+            "would close \"{}\" to commands. Remove the link, or the pattern",
+            display(&site.path)
+        ),
+    )
+}
+
+fn refused(hit: &Hit, is: &str, pattern: &str) -> Refusal {
     let shown = display(&hit.spelled.names);
+    let (effect, rule) = (hit.effect.as_str(), &hit.rule);
     Refusal::new(Code::CarveOut)
         .say(format!(
-            "\"{shown}\" is a link to an allowed directory or to one around it, so that the {} pattern \"{}\" would close \"{}\" to commands. \
-             Remove the link, or the pattern.",
-            hit.effect.as_str(),
-            hit.rule,
-            display(&site.path)
+            "\"{shown}\" is {is}, so that the {effect} pattern \"{rule}\" {pattern}."
         ))
         .with("path", shown)
-        .with("rule", format!("{}: {}", hit.effect.as_str(), hit.rule))
-        .with("carve_out", hit.effect.as_str())
+        .with("rule", format!("{effect}: {rule}"))
+        .with("carve_out", effect)
 }
 
 /// Sorts covers so that outer ones come first, each path once. What lies in a denied directory is not there

@@ -138,8 +138,7 @@ pub struct Hit {
     pub writable: bool,
     /// Of a link, what it leads to.
     pub target: Option<Target>,
-    /// Of a link, all that are followed from it: the names of each one's place, and what it says. The first
-    /// is the link itself.
+    /// Of a link, what is passed from it. The first is the link itself; none where that cannot be read.
     pub way: Vec<Passed>,
 }
 
@@ -238,11 +237,5 @@ impl Found {
                 && path::below(&spot.names, &known.lies.names).is_some()
         };
         came.filter(|spot| !self.hits.iter().any(|known| hidden(known, spot)))
-    }
-
-    /// Tells what a link leads to.
-    pub(super) fn tell(&mut self, index: usize, target: Option<Target>, way: Vec<Passed>) {
-        self.hits[index].target = target;
-        self.hits[index].way = way;
     }
 }

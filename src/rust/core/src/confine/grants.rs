@@ -17,7 +17,7 @@ use crate::path;
 use crate::process::confinement::{Closes, Cover, Place, Standing};
 use crate::root::{Origin, Root};
 
-use super::places::holds;
+use super::places::{holds, join};
 use super::Plan;
 
 /// Most grants of one command.
@@ -168,11 +168,6 @@ fn parents(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'/', path)
         .filter(|_| path.len() > 1)
         .map(|end| &path[..end.max(1)])
-}
-
-fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
-    let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
-    [path, slash, name].concat()
 }
 
 struct Splitter<'a> {

@@ -59,10 +59,10 @@ pub fn gaps(enforcement: &Enforcement) -> Vec<String> {
 /// `cwd` for a working directory that commands would not see, `not_enforceable` where the host does not
 /// give enough, or the answer is not wanted any more.
 pub fn probe(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Misuse> {
-    let refuse = |why: &str| {
-        let what = "process = rho_process_confined()";
+    let refuse_what = |what: &str, why: &str| {
         Misuse::new("not_enforceable", format!("{what} cannot be enforced: {why}.")).with("policy", what)
     };
+    let refuse = |why: &str| refuse_what("process = rho_process_confined()", why);
     let Some(program) = capability.program() else {
         return Err(refuse("there is no supervisor"));
     };
@@ -94,13 +94,7 @@ pub fn probe(capability: &Capability, cancel: &Cancel) -> Result<Enforcement, Mi
     probe::probe(program, &confinement, cancel).map_err(|error| {
         let error = whole.err().unwrap_or(error);
         match error.bound {
-            Some(bound) => {
-                let what = format!("limits = rho_limits({bound} = )");
-                let message = format!("{what} cannot be enforced: {}.", error.reason);
-                Misuse::new("not_enforceable", message)
-                    .with("policy", what)
-                    .with("bound", bound)
-            }
+            Some(bound) => refuse_what(&format!("limits = rho_limits({bound} = )"), &error.reason).with("bound", bound),
             None => refuse(&error.reason),
         }
     })

@@ -55,7 +55,7 @@ pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cove
             covers.push(Cover {
                 path: absolute(&sites[index], &below),
                 closes: Closes::All,
-                kind: if directory { Standing::Directory } else { Standing::File },
+                kind: Standing::of(found.kind),
             });
         }
     }

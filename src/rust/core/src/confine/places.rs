@@ -108,12 +108,17 @@ pub fn holds(outer: &[u8], inner: &[u8]) -> bool {
 /// The absolute path of names below a root.
 #[must_use]
 pub fn absolute(site: &Site, names: &[u8]) -> Vec<u8> {
-    let mut whole = site.path.clone();
-    if !whole.ends_with(b"/") && !names.is_empty() {
-        whole.push(b'/');
-    }
-    whole.extend_from_slice(names);
-    whole
+    join(&site.path, names)
+}
+
+/// An absolute path, and names below it.
+pub(super) fn join(path: &[u8], names: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if path.ends_with(b"/") || names.is_empty() {
+        b""
+    } else {
+        b"/"
+    };
+    [path, slash, names].concat()
 }
 
 /// The path that the capability's working directory has inside of its root now, or its own.

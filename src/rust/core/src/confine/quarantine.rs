@@ -137,16 +137,17 @@ pub fn sweep(
             continue;
         }
         let known = before.at(&hit.spelled);
-        // Of a link that led nowhere, what came goes, and the link stays.
-        let came = known
-            .filter(|known| known.is(hit) && !known.is_closed())
-            .map(|_| before.came(hit, sites));
-        let told = match &came {
-            Some(Some(came)) if capability.roots()[came.root].is_writable() => came,
-            None if hit.writable => &hit.spelled,
-            _ => continue,
+        let (told, lies, writable) = if known.is_some_and(|known| known.is(hit) && !known.is_closed()) {
+            // Of a link that led nowhere, what came goes, and the link stays.
+            let Some(came) = before.came(hit, sites) else { continue };
+            let writable = capability.roots()[came.root].is_writable();
+            (came.clone(), came, writable)
+        } else {
+            (hit.spelled.clone(), hit.lies.clone(), hit.writable)
         };
-        let lies = if came.is_some() { told } else { &hit.lies };
+        if !writable {
+            continue;
+        }
         // Two links may lead to one place.
         if !moved.insert(lies.clone()) {
             continue;
@@ -154,7 +155,7 @@ pub fn sweep(
         let fate = if known.is_some_and(Hit::is_closed) {
             Fate::Replaced
         } else {
-            match take_out(capability, lies, quarantine.as_fd(), &mut copier) {
+            match take_out(capability, &lies, quarantine.as_fd(), &mut copier) {
                 Ok(Some(fate)) => {
                     swept.taken.push(lies.clone());
                     fate

@@ -366,10 +366,16 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Whether roots lie below a directory, or are it.
-    fn has_roots(&self, lies: &Spot) -> bool {
+    /// The names of the absolute path of something.
+    fn place(&self, lies: &Spot) -> Vec<Vec<u8>> {
         let mut names = self.sites[lies.root].names.clone();
         names.extend(path::names(&lies.names).unwrap_or_default());
+        names
+    }
+
+    /// Whether roots lie below a directory, or are it.
+    fn has_roots(&self, lies: &Spot) -> bool {
+        let names = self.place(lies);
         self.sites.iter().any(|site| site.names.starts_with(&names))
     }
 
@@ -539,11 +545,11 @@ impl Walk<'_> {
                 Ok(parent) => self.target(parent.as_fd(), name),
                 Err(_) => Ok(None),
             };
-            let mut place = self.sites[lies.root].names.clone();
-            place.extend(path::names(&lies.names).unwrap_or_default());
-            let told = target.ok().zip(follow(&place));
-            let (target, way) = told.map_or_else(Default::default, |(target, (way, _))| (target, way));
-            self.found.tell(index, target, way);
+            let told = target.ok().zip(follow(&self.place(lies)));
+            if let Some((target, (way, _))) = told {
+                let hit = &mut self.found.hits[index];
+                (hit.target, hit.way) = (target, way);
+            }
             let hit = &self.found.hits[index];
             if hit.why != Why::LinkAbove || !self.enters(hit) {
                 continue;

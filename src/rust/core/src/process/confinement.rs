@@ -4,6 +4,7 @@
 //! mechanisms that the host gives and answers with an [`Enforcement`].
 
 use super::protocol::{Malformed, Reader, Writer};
+use crate::facts::Kind;
 
 /// The words for mechanisms. Landlock is named with the version of its interface: `landlock:7`.
 pub mod mechanism {
@@ -106,6 +107,17 @@ pub enum Standing {
     Directory,
     /// A link. What it leads to is covered by itself.
     Link,
+}
+
+impl Standing {
+    /// What something is that is no link.
+    #[must_use]
+    pub fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Directory => Self::Directory,
+            _ => Self::File,
+        }
+    }
 }
 
 /// Bounds on what a command may take; none where nothing is said.

@@ -108,9 +108,7 @@ impl Overlap {
         plan.before.retain(|hit| !doubted.contains(&hit.spelled));
         Self(known)
     }
-}
 
-impl Overlap {
     /// Tells the commands that run what was taken out: in their view, too, the names are free from then on.
     pub fn tell_taken(&self, plan: &Plan, taken: &[Spot]) {
         if taken.is_empty() {
