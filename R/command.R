@@ -70,9 +70,10 @@ NULL
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
 #'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR`
 #'     that stays when it holds something; `"removed"`; `"left"` where it could not be moved;
-#'     `"replaced"` when it was there before and is another object now: made by git or an editor
-#'     outside, or by the command once one of these had opened it; a file with several names, or
-#'     on a file system that does not tell when it was made, also when it was changed; `"gone"`),
+#'     `"replaced"` when it was there before and is another object now, or leads to one: made by git
+#'     or an editor outside, or by the command once one of these had opened it; a file with several
+#'     names, or on a file system that does not tell when it was made, also when it was changed;
+#'     `"gone"`),
 #'     `kept_as` (its name in the quarantine)}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}

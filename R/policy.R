@@ -24,7 +24,9 @@ NULL
 #' `.Rprofile`, say, are moved to a quarantine when it has ended, and told in the result's
 #' `carve_outs`. The quarantine is a directory beside the private `TMPDIR`; it stays when it holds
 #' something. What somebody else puts in the place of a covered file while a command runs is open
-#' to that command; it stays, and is told as `"replaced"`: look at it. Setting the set-user-id and
+#' to that command; it stays, and is told as `"replaced"`: look at it. A link that a pattern covers
+#' stays where it is, and is closed with what it leads to; where one leads nowhere and a command
+#' could make what it names, the command is refused (`CarveOut`). Setting the set-user-id and
 #' set-group-id bits is refused. Without network there are no sockets at all, Unix sockets and those
 #' to the same machine included: no PSOCK cluster (`parallel::mclapply()` works), no shiny, no
 #' development server. They cannot see, signal or trace any

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{symlink, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -180,7 +181,6 @@ fn what_is_covered() {
             vec!["keep root/.env@", "deny root/secret"],
         ),
         (vec!["root/.env -> ../beside", "beside"], vec!["keep root/.env@"]),
-        (vec!["root/.env -> nowhere"], vec!["keep root/.env@"]),
         (
             vec!["root/.Rprofile -> a/b", "root/a/b"],
             vec!["keep root/.Rprofile@", "protect root/a/b"],
@@ -222,6 +222,30 @@ fn what_is_covered() {
             vec!["keep root/", "protect root/activate.R", "keep root/renv@"],
         ),
         (vec!["root/renv -> ../out", "out/activate.R"], vec!["keep root/renv@"]),
+        // Links in what is protected, and in what a protected link leads to.
+        (
+            vec![
+                "root/.vscode -> vs",
+                "root/vs/settings.json -> ../made.json",
+                "root/made.json",
+                "root/.github/workflows/more -> ../../w",
+                "root/w/ci.yml -> ../x/y",
+                "root/x/y",
+                "root/w/.env",
+            ],
+            vec![
+                "protect root/.github/workflows/",
+                "keep root/.github/workflows/more@",
+                "keep root/.vscode@",
+                "protect root/made.json",
+                "protect root/vs/",
+                "keep root/vs/settings.json@",
+                "protect root/w/",
+                "deny root/w/.env",
+                "keep root/w/ci.yml@",
+                "protect root/x/y",
+            ],
+        ),
         (
             vec!["root/l1 -> d1", "root/d1/l2 -> ../d2", "root/d2/x", "root/d1/x"],
             vec![
@@ -365,6 +389,28 @@ fn after_a_sweep_nothing_is_left_to_cover() {
     assert_eq!(covers(&tree, &plan(&capability)), read);
 }
 
+/// Runs a test as a user to whom modes matter.
+fn as_another_user(test: &str) {
+    const NOBODY: u32 = 65_534;
+    let place = tempfile::tempdir().unwrap();
+    let program = place.path().join("tests");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    std::os::unix::fs::chown(place.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let done = std::process::Command::new(program)
+        .args(["--exact", test])
+        .env("TMPDIR", place.path())
+        .current_dir(place.path())
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output();
+    let done = match done {
+        Ok(done) => done,
+        Err(error) => return skip::skip("another_user", error),
+    };
+    let output = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && output.contains("1 passed"), "{output}");
+}
+
 #[test]
 fn an_unlistable_directory_is_closed() {
     if rustix::process::geteuid().is_root() {
@@ -374,7 +420,7 @@ fn an_unlistable_directory_is_closed() {
         fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0o000)).unwrap();
         let capability = tree.capability(|_| {});
         assert_eq!(covers(&tree, &plan(&capability)), ["deny root/locked/.env"]);
-        return;
+        return as_another_user("an_unlistable_directory_is_closed");
     }
     for mode in [0, 0o300, 0o400, 0o600] {
         let tree = Tree::new();
@@ -382,14 +428,21 @@ fn an_unlistable_directory_is_closed() {
         fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(mode)).unwrap();
         let capability = tree.capability(|_| {});
         symlink("locked/x", tree.at("root/.Rprofile")).unwrap();
+        symlink("locked", tree.at("root/renv")).unwrap();
         let before = plan(&capability);
-        let closed = ["keep root/.Rprofile@", "deny root/locked/"];
+        let closed = ["keep root/.Rprofile@", "deny root/locked/", "keep root/renv@"];
         assert_eq!(covers(&tree, &before), closed, "{mode:o}");
+        assert!(sweep(&tree, &capability, &before).is_clean(), "{mode:o}");
+        // Out of it a link may lead to anything.
+        symlink("locked/../x", tree.at("root/.envrc")).unwrap();
+        assert_eq!(try_plan(&capability).unwrap_err().code, Code::CarveOut, "{mode:o}");
+        fs::remove_file(tree.at("root/.envrc")).unwrap();
         // Who opens it meanwhile finds what was there.
         fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0o700)).unwrap();
         tree.make(&["root/locked/x"]);
         let swept = sweep(&tree, &capability, &before);
-        assert_eq!(created(&swept), [""; 0], "{mode:o}");
+        assert_eq!(created(&swept), ["protect .Rprofile"], "{mode:o}");
+        assert_eq!(swept.created[0].fate, Fate::Replaced, "{mode:o}");
         assert!(tree.at("root/locked/.env").exists() && tree.at("root/locked/x").exists());
     }
 }
@@ -410,6 +463,53 @@ fn a_covered_link_to_a_root_is_refused() {
         let capability = tree.capability(|spec| spec.read.push(bytes(&tree.at("other"))));
         let code = try_plan(&capability).err().map(|refusal| refusal.code);
         assert_eq!(code, refused.then_some(Code::CarveOut), "{link}");
+    }
+}
+
+/// What a command could make there would have a covered name, and not be told from the user's.
+#[test]
+fn a_covered_link_that_leads_nowhere_is_refused() {
+    // What is there, and where a command could make something of the link.
+    for (there, end) in [
+        (vec!["root/.env -> later"], Some("root/later")),
+        (vec!["root/.env -> later/"], Some("root/later")),
+        (vec!["root/.env -> sub/later"], Some("root/sub")),
+        (vec!["root/.env -> a", "root/a -> b/c", "root/b/"], Some("root/b/c")),
+        (vec!["root/.env -> build/../gen/x", "root/gen/x"], Some("root/build")),
+        (vec!["root/.env -> f/x", "root/f"], Some("root/f/x")),
+        (vec!["root/.env -> f/../x", "root/f", "root/x"], Some("root/f")),
+        (vec!["root/.env -> f/", "root/f"], Some("root/f")),
+        (vec!["root/.env -> .env"], Some("root/.env")),
+        (vec!["root/.env -> a", "root/a -> b", "root/b -> a"], Some("root/b")),
+        (vec!["root/renv -> later"], Some("root/later")),
+        (vec!["root/.git/hooks/x -> ../later"], Some("root/.git/later")),
+        (vec!["root/.vscode -> vs", "root/vs/x -> ../y"], Some("root/y")),
+        (vec!["other/.envrc -> ../root/x"], Some("root/x")),
+        (vec!["other/.envrc -> ../out/x", "out/x -> ../root/y"], Some("root/y")),
+        // Nothing can be made where nothing can be written.
+        (vec!["root/.env -> ../out/later", "out/"], None),
+        (vec!["root/.env -> ../other/later"], None),
+        (vec!["root/.env -> /proc/nothing/x"], None),
+        (vec!["root/.env -> a/later", "root/a -> ../out", "out/"], None),
+        // As an editor's locks are.
+        (vec!["root/.git/hooks/.#x -> me@here.1:2"], None),
+        (vec!["root/.vscode -> vs", "root/vs/x -> y"], None),
+        (vec!["root/.ssh/x -> ../y"], None),
+        // No such name.
+        (vec!["root/plain -> later"], None),
+    ] {
+        let tree = Tree::new();
+        tree.make(&["other/"]);
+        tree.make(&there);
+        let capability = tree.capability(|spec| spec.read.push(bytes(&tree.at("other"))));
+        let told = try_plan(&capability).err().map(|refusal| {
+            assert_eq!(refusal.code, Code::CarveOut, "{there:?}");
+            refusal.message
+        });
+        match (&told, end) {
+            (Some(told), Some(end)) => assert!(told.contains(&format!("\"{}\"", tree.at(end).display())), "{told}"),
+            (told, end) => assert_eq!(told.as_deref(), end, "{there:?}"),
+        }
     }
 }
 
@@ -709,11 +809,6 @@ fn what_a_command_makes_is_taken_out() {
             vec!["root/renv -> shared", "root/shared/"],
             vec!["root/shared/activate.R"],
             vec!["protect renv/activate.R"],
-        ),
-        (
-            vec!["root/.Rprofile -> later"],
-            vec!["root/later"],
-            vec!["protect later"],
         ),
         // What was there stays.
         (vec!["root/.env", "root/.git/hooks/x"], vec!["root/f"], vec![]),

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use harness::{deny, on_a_thread, skip, NAMESPACES};
 use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec};
+use rhocap_core::misuse::Misuse;
+use rhocap_core::outcome::{Code, Refusal};
 use rhocap_core::policy::Process;
 use rhocap_core::process::protocol::Exit;
 use rhocap_core::resolve::Use;
@@ -58,18 +60,7 @@ impl Fixture {
         }
         fs::create_dir(top.join("beside")).unwrap();
         let root = top.join("root");
-        let made = Capability::new(CapabilitySpec {
-            write: vec![bytes(&root)],
-            // Readable inside of what is writable.
-            libraries: vec![bytes(root.join("lib"))],
-            process: Process::Confined,
-            commands: CommandSpec {
-                supervisor: env!("CARGO_BIN_EXE_rhocap-supervisor").into(),
-                beside: bytes(top.join("beside")),
-            },
-            ..CapabilitySpec::new(bytes(&root))
-        });
-        match made {
+        match Self::capability(&top, "root") {
             Ok(capability) => Some(Self {
                 _kept: kept,
                 root,
@@ -83,6 +74,22 @@ impl Fixture {
         }
     }
 
+    fn capability(top: &Path, root: &str) -> Result<Arc<Capability>, Misuse> {
+        let root = top.join(root);
+        let libraries = root.join("lib");
+        Capability::new(CapabilitySpec {
+            write: vec![bytes(&root)],
+            // Readable inside of what is writable.
+            libraries: Vec::from_iter(libraries.is_dir().then(|| bytes(&libraries))),
+            process: Process::Confined,
+            commands: CommandSpec {
+                supervisor: env!("CARGO_BIN_EXE_rhocap-supervisor").into(),
+                beside: bytes(top.join("beside")),
+            },
+            ..CapabilitySpec::new(bytes(&root))
+        })
+    }
+
     fn with_mounts() -> Option<Self> {
         Self::new("mount_namespace").filter(Self::mechanism)
     }
@@ -91,30 +98,40 @@ impl Fixture {
         self.capability.enforcement().unwrap().has("mount_namespace")
     }
 
-    /// Runs a command: whether it did all of it, its output, and what of its making was taken away.
-    fn run(&self, command: &str) -> (bool, String, Vec<String>) {
-        let ask = Ask {
-            command: format!("set -e; {command}").into(),
-            timeout: Some(20.0),
-            ..Ask::default()
-        };
-        let caller = Caller {
-            tool: "test".to_owned(),
-            principal: Principal::User,
-        };
-        let call = verb::run(&self.capability, Request::Bash(ask), caller, Use::Best);
-        let Value::Command(ran) = call.outcome.unwrap_or_else(|refusal| panic!("{command}: {refusal:?}")) else {
-            panic!("no command");
-        };
-        let mut carved: Vec<_> = ran
-            .record
-            .carve_outs
-            .iter()
-            .map(|made| format!("{} {}", made.fate, made.path))
-            .collect();
-        carved.sort();
-        (ran.exit == Some(Exit::Exited(0)), ran.text.text.clone(), carved)
+    fn run(&self, command: &str) -> Ran {
+        self.try_run(command)
+            .unwrap_or_else(|refusal| panic!("{command}: {refusal:?}"))
     }
+
+    fn try_run(&self, command: &str) -> Result<Ran, Refusal> {
+        run(&self.capability, command)
+    }
+}
+
+/// Whether a command did all of it, its output, and what of its making was taken away.
+type Ran = (bool, String, Vec<String>);
+
+fn run(capability: &Arc<Capability>, command: &str) -> Result<Ran, Refusal> {
+    let ask = Ask {
+        command: format!("set -e; {command}").into(),
+        timeout: Some(20.0),
+        ..Ask::default()
+    };
+    let caller = Caller {
+        tool: "test".to_owned(),
+        principal: Principal::User,
+    };
+    let Value::Command(ran) = verb::run(capability, Request::Bash(ask), caller, Use::Best).outcome? else {
+        panic!("no command");
+    };
+    let mut carved: Vec<_> = ran
+        .record
+        .carve_outs
+        .iter()
+        .map(|made| format!("{} {}", made.fate, made.path))
+        .collect();
+    carved.sort();
+    Ok((ran.exit == Some(Exit::Exited(0)), ran.text.text.clone(), carved))
 }
 
 /// Waits until a command has made something.
@@ -263,6 +280,17 @@ const LINKS: &[(&str, &str)] = &[
     (".git/hooks/post-merge", "../../hops/to"),
 ];
 
+/// What they lead to, or could.
+const INSIDE: &[&str] = &[
+    "src/a",
+    "src/activate.R",
+    "../profile.R",
+    "B/activate.R",
+    "B/note",
+    "src/hook",
+    "hops/to",
+];
+
 /// No command can put anything else in the place of such a link, or of one that is passed from it, or of the
 /// directory to which it leads.
 const TURNS: &[&str] = &[
@@ -288,6 +316,7 @@ const TURNS: &[&str] = &[
     "mv B/deep x; mkdir -p m/y; ln -s ../m/y B/deep",
     "rm B/note; mkdir -p B/note/workflows",
     "echo x > src/hook",
+    "echo x > hops/to",
     "rm src/hook",
     "echo x > .zshrc",
 ];
@@ -300,7 +329,7 @@ fn check_links(mechanism: &str) {
     for directory in ["code", "hops", "deploy", "gh", "A", "B", "B/deep", ".husky"] {
         fs::create_dir(at(directory)).unwrap();
     }
-    for file in ["src/activate.R", "../profile.R", "B/activate.R", "B/note", "src/hook"] {
+    for file in INSIDE {
         fs::write(at(file), "IN\n").unwrap();
     }
     for (name, text) in LINKS {
@@ -310,14 +339,7 @@ fn check_links(mechanism: &str) {
         for (name, text) in LINKS {
             assert_eq!(fs::read_link(at(name)).ok(), Some(PathBuf::from(text)), "{command}");
         }
-        for file in [
-            "src/a",
-            "src/activate.R",
-            "../profile.R",
-            "B/activate.R",
-            "B/note",
-            "src/hook",
-        ] {
+        for file in INSIDE {
             assert_eq!(fs::read_to_string(at(file)).unwrap(), "IN\n", "{command}");
         }
         assert!(
@@ -346,7 +368,6 @@ fn check_links(mechanism: &str) {
     for (command, taken) in [
         ("echo x > A/activate.R", "kept deploy/renv/activate.R"),
         ("mkdir gh/workflows; echo x > gh/workflows/y", "kept .github/workflows"),
-        ("echo x > hops/to", "kept hops/to"),
         ("mv B/activate.R A; cp A/activate.R B", "kept deploy/renv/activate.R"),
     ] {
         let (done, output, carved) = fixture.run(command);
@@ -369,48 +390,20 @@ fn links_that_give_a_covered_name_with_landlock_alone() {
     });
 }
 
-/// Where a link leads nowhere, a command can make what it leads to.
+/// Where a covered link leads nowhere, a command could make what it leads to: none runs.
 #[test]
 fn links_that_lead_nowhere() {
     let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
-    for (command, taken) in [
-        ("echo x > later/to", "kept later/to"),
-        (
-            "mkdir e; echo x > e/y; ln -s /proc/self/cwd/e/y later/to",
-            "kept later/to",
-        ),
-        ("ln -s ../f later/to", "kept later/to"),
-        ("mkdir later/in; echo x > later/in/activate.R", "kept renv/activate.R"),
-        (
-            "mkdir later/in; echo x > later/in/activate.R; chmod 0 later/in later",
-            "kept renv/activate.R",
-        ),
-        ("mkdir e; ln -s /proc/self/cwd/e later/in", "kept later/in"),
-        ("mkdir e; echo x > e/activate.R; ln -s ../e later/in", "kept later/in"),
-        (
-            "rmdir later; mkdir -p e/in; ln -s e later; echo x > e/in/activate.R",
-            "kept later",
-        ),
-    ] {
-        fs::create_dir(at("later")).unwrap();
-        symlink("later/to", at(".envrc")).unwrap();
-        symlink("later/in", at("renv")).unwrap();
-        let (done, output, carved) = fixture.run(command);
-        assert!(done, "{command}: {output}");
-        assert_eq!(carved, [taken], "{command}");
-        assert!(at(".envrc").symlink_metadata().is_ok() && at("renv").symlink_metadata().is_ok());
-        for left in [".envrc", "renv", "e", "later"] {
-            let _ = fs::remove_file(at(left)).or_else(|_| fs::remove_dir_all(at(left)));
-        }
-    }
-    // The link itself stays.
-    symlink("later/to", at(".envrc")).unwrap();
-    for command in ["rm .envrc", "ln -sfn f .envrc"] {
-        let (done, _, carved) = fixture.run(command);
-        assert!(!done, "{command}");
-        assert_eq!(carved, [""; 0], "{command}");
-    }
+    symlink("build/../src/a", at("CLAUDE.md")).unwrap();
+    let refusal = fixture.try_run("mkdir build").unwrap_err();
+    assert_eq!(refusal.code, Code::CarveOut);
+    assert!(refusal.message.contains("make what it names"), "{refusal:?}");
+    assert!(!at("build").exists());
+    fs::create_dir(at("build")).unwrap();
+    assert!(fixture.run("true").0);
+    // Then the directory that is left again stays as well.
+    assert!(!fixture.run("rmdir build").0);
 }
 
 /// What one command's end takes out is free in the view of another from then on.
@@ -418,21 +411,45 @@ fn links_that_lead_nowhere() {
 fn what_another_command_took_out() {
     let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
-    symlink("context", at("CLAUDE.md")).unwrap();
+    fs::write(at("CLAUDE.md"), "IN\n").unwrap();
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| fixture.run("echo x > context; touch made; while [ ! -e go ]; do sleep 0.02; done"));
+        let first =
+            scope.spawn(|| fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo x > CLAUDE.md"));
         wait_for(&at("made"));
-        // This one finds the link with what came.
-        let second = scope
-            .spawn(|| fixture.run("touch too go; while [ ! -e over ]; do sleep 0.02; done; echo evil > context; true"));
-        wait_for(&at("too"));
-        assert_eq!(first.join().unwrap().2, ["kept context"]);
-        fs::write(at("over"), "").unwrap();
-        let (done, output, carved) = second.join().unwrap();
+        fs::remove_file(at("CLAUDE.md")).unwrap();
+        let (done, output, carved) = fixture.run("echo x > CLAUDE.md");
         assert!(done, "{output}");
-        assert_eq!(carved, ["kept context"]);
+        assert_eq!(carved, ["kept CLAUDE.md"]);
+        fs::write(at("over"), "").unwrap();
+        let (done, output, carved) = first.join().unwrap();
+        assert!(done, "{output}");
+        assert_eq!(carved, ["kept CLAUDE.md"]);
     });
-    assert!(at("CLAUDE.md").symlink_metadata().is_ok() && !at("context").exists());
+    assert!(!at("CLAUDE.md").exists());
+}
+
+/// A command that does not see a link may make what it leads to; while it runs, that is not closed to it.
+#[test]
+fn what_a_link_of_another_capability_leads_to() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let at = |name: &str| fixture.root.join(name);
+    symlink("src/made", at("CLAUDE.md")).unwrap();
+    let inner = Fixture::capability(fixture.root.parent().unwrap(), "root/src").unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            run(
+                &inner,
+                "echo x > made; while [ ! -e over ]; do sleep 0.02; done; rm made",
+            )
+            .unwrap()
+        });
+        wait_for(&at("src/made"));
+        let (done, output, carved) =
+            fixture.run("touch src/over; while [ -e src/made ]; do sleep 0.02; done; echo evil > src/made");
+        assert!(done, "{output}");
+        assert_eq!(carved, ["replaced CLAUDE.md"]);
+        assert!(first.join().unwrap().0);
+    });
 }
 
 /// From a place that is only readable, too, a link can give a covered name to what commands make.
@@ -440,20 +457,16 @@ fn what_another_command_took_out() {
 fn links_in_what_is_only_readable() {
     let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
-    for (text, name) in [
-        ("../../src/a", "AGENTS.md"),
-        ("../../later", "CLAUDE.md"),
-        ("../../code", ".vscode"),
-    ] {
+    for (text, name) in [("../../src/a", "AGENTS.md"), ("../../code", ".vscode")] {
         symlink(text, at("lib/pkg").join(name)).unwrap();
     }
     fs::create_dir(at("code")).unwrap();
     for refused in ["echo x > src/a", "rm src/a", "mv code x", "echo x > code/tasks.json"] {
         assert!(!fixture.run(refused).0, "{refused}");
     }
-    let (done, output, carved) = fixture.run("echo x > later");
-    assert!(done, "{output}");
-    assert_eq!(carved, ["kept later"]);
+    symlink("../../later", at("lib/pkg/CLAUDE.md")).unwrap();
+    let refusal = fixture.try_run("echo x > later").unwrap_err();
+    assert_eq!(refusal.code, Code::CarveOut);
 }
 
 /// What the user does to a link while a command runs stays, and is told.

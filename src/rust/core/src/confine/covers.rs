@@ -1,5 +1,7 @@
 //! From the carve-outs that exist to what must be closed for a command.
 
+use std::collections::HashSet;
+
 use crate::capability::{with_slash, Capability};
 use crate::carve_out::Effect;
 use crate::escape::display;
@@ -19,8 +21,8 @@ pub const MOST: usize = 10_000;
 /// on the way of a pattern leads to; what a covered one leads to is closed, where a command could see it at all.
 ///
 /// # Errors
-/// `CarveOut` for a link that cannot be read by its path, and for a covered one to an allowed directory, or to
-/// one around it.
+/// `CarveOut` for a link that cannot be followed by its path, for one that leads nowhere where a command could
+/// make what it names, and for a covered one to an allowed directory, or to one around it.
 pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<Vec<Cover>, Refusal> {
     let mut covers = Vec::new();
     for hit in &found.hits {
@@ -32,8 +34,8 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
             continue;
         }
         if hit.way.is_empty() {
-            // Its path is too long to be read, or it is gone.
-            return Err(link_unread(hit));
+            // Its path is too long, or it was turned meanwhile.
+            return Err(link_not_followed(hit));
         }
         let writable = |root: usize| capability.roots()[root].is_writable();
         for passed in &hit.way {
@@ -76,7 +78,39 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
             kind: Standing::of(target.kind),
         });
     }
-    Ok(covers)
+    match leads_nowhere(capability, sites, found, &covers) {
+        Some((hit, end)) => Err(link_to_nowhere(hit, &end)),
+        None => Ok(covers),
+    }
+}
+
+/// A link that leads nowhere, and the path at which a command could make something of it.
+fn leads_nowhere<'a>(
+    capability: &Capability,
+    sites: &[Site],
+    found: &'a Found,
+    covers: &[Cover],
+) -> Option<(&'a Hit, Vec<u8>)> {
+    let mut ends = found
+        .hits
+        .iter()
+        .filter_map(|hit| Some((hit, hit.nowhere.as_ref()?)))
+        .peekable();
+    ends.peek()?;
+    let closed: HashSet<&[u8]> = covers
+        .iter()
+        .filter(|cover| cover.kind == Standing::Directory && cover.closes != Closes::Moving)
+        .map(|cover| cover.path.as_slice())
+        .collect();
+    ends.map(|(hit, end)| (hit, end, locate(sites, end)))
+        .find(|(_, end, located)| {
+            let Some((root, _)) = located else { return false };
+            let depth = sites[*root].names.len();
+            // In a closed directory nothing can be made.
+            capability.roots()[*root].is_writable()
+                && !(depth..end.len()).any(|count| closed.contains(with_slash(&end[..count]).as_slice()))
+        })
+        .map(|(hit, end, _)| (hit, with_slash(end)))
 }
 
 fn closes(hit: &Hit) -> Closes {
@@ -101,11 +135,22 @@ pub fn mounts(sites: &[Site], found: &Found) -> Vec<Cover> {
     hits.map(|hit| cover(sites, hit)).collect()
 }
 
-fn link_unread(hit: &Hit) -> Refusal {
+fn link_not_followed(hit: &Hit) -> Refusal {
     refused(
         hit,
-        "a link that cannot be read by its path",
-        "cannot be kept there. Call again if it was removed meanwhile; shorten its path otherwise",
+        "a link that cannot be followed by its path",
+        "cannot be kept there. Call again if it was changed meanwhile; shorten its path otherwise",
+    )
+}
+
+fn link_to_nowhere(hit: &Hit, end: &[u8]) -> Refusal {
+    refused(
+        hit,
+        "a link that leads nowhere",
+        &format!(
+            "would cover what a command made at \"{}\". Remove the link, or make what it names",
+            display(end)
+        ),
     )
 }
 

@@ -9,10 +9,9 @@ use crate::capability::with_slash;
 use crate::carve_out::Effect;
 use crate::facts::{Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
-use crate::path;
 
 use super::links::Passed;
-use super::places::{absolute, locate, Site};
+use super::places::{absolute, Site};
 
 /// Bounds on one walk.
 #[derive(Debug, Clone, Copy)]
@@ -136,20 +135,15 @@ pub struct Hit {
     pub since: Option<Since>,
     /// Whether commands may write where it lies.
     pub writable: bool,
-    /// Of a link, what it leads to.
+    /// Of a link, what it leads to; none where it leads nowhere.
     pub target: Option<Target>,
-    /// Of a link, what is passed from it. The first is the link itself; none where that cannot be read.
+    /// Of a link, what is passed from it. The first is the link itself; none where that cannot be followed.
     pub way: Vec<Passed>,
+    /// Of a link that leads nowhere, the names of the path at which that shows.
+    pub nowhere: Option<Vec<Vec<u8>>>,
 }
 
 impl Hit {
-    /// Whether a command could not put another object under this name. Where a link led nowhere, it could
-    /// make what it leads to.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.kind != Kind::Symlink || self.target.is_some()
-    }
-
     /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
     /// it is the user's doing.
     #[must_use]
@@ -178,22 +172,16 @@ impl Found {
         self.hits.push(hit);
     }
 
-    /// Leaves out what is not wanted.
-    pub fn retain(&mut self, wanted: impl Fn(&Hit) -> bool) {
+    /// Leaves out names that stand, or lie, at a path where something else may have been made.
+    pub fn forget(&mut self, sites: &[Site], doubted: impl Fn(&[u8]) -> bool) {
+        let stays = |spot: &Spot| !doubted(&absolute(&sites[spot.root], &spot.names));
         let hits = std::mem::take(&mut self.hits);
         self.index.clear();
-        hits.into_iter().filter(wanted).for_each(|hit| self.keep(hit));
-    }
-
-    /// Takes out what stood at certain paths: names, and what links led to, which lead nowhere then.
-    pub fn forget(&mut self, sites: &[Site], gone: impl Fn(&[u8]) -> bool) {
-        let stays = |spot: &Spot| !gone(&absolute(&sites[spot.root], &spot.names));
-        self.retain(|hit| stays(&hit.spelled) && stays(&hit.lies));
-        for hit in &mut self.hits {
-            let passed = hit.way.iter().position(|passed| gone(&with_slash(&passed.place)));
-            hit.way.truncate(passed.unwrap_or(hit.way.len()));
-            let leads = |target: &Target| passed.is_none() && !gone(&with_slash(&target.path));
-            hit.target = hit.target.take().filter(leads);
+        for mut hit in hits.into_iter().filter(|hit| stays(&hit.spelled) && stays(&hit.lies)) {
+            // The link is the user's, and it is not known where it led.
+            let leads = |target: &Target| !target.writable || !doubted(&with_slash(&target.path));
+            hit.target = hit.target.filter(leads);
+            self.keep(hit);
         }
     }
 
@@ -204,38 +192,14 @@ impl Found {
     }
 
     /// Whether what was found is what was there under this name: the same object, and a link still leads to
-    /// the same by the same way, as far as a command could have changed that. What came to where a link on the
-    /// way of a pattern leads is walked, and judged by itself.
+    /// the same by the same way, as far as a command could have changed that.
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
         fn leads(hit: &Hit) -> Option<Identity> {
             let target = hit.target.as_ref().filter(|target| target.writable)?;
             Some(target.identity)
         }
-        self.at(&hit.spelled).is_some_and(|known| {
-            let came = hit.why == Why::LinkAbove && known.target.is_none();
-            known.is(hit) && known.way == hit.way && (came || leads(known) == leads(hit))
-        })
-    }
-
-    /// What came to where a link led nowhere, or else it: where it stands, or nothing where no root holds it.
-    /// A link or directory that is passed now comes before what it leads to.
-    #[must_use]
-    pub(super) fn came(&self, hit: &Hit, sites: &[Site]) -> Option<Spot> {
-        let known = self.at(&hit.spelled)?;
-        let mut passed = hit.way.iter().enumerate();
-        let came = match passed.find(|(index, passed)| known.way.get(*index) != Some(*passed)) {
-            Some((_, passed)) => locate(sites, &passed.place).map(|(root, names)| Spot { root, names }),
-            // Behind a directory that was missing and is left again, it may have been there: the link goes then.
-            None if hit.way.iter().any(|passed| passed.text.is_none()) => Some(hit.lies.clone()),
-            None => hit.target.as_ref()?.spot.clone(),
-        };
-        // Where it could not be looked into, it was there all along.
-        let hidden = |known: &Hit, spot: &Spot| {
-            known.why == Why::Unreadable
-                && known.lies.root == spot.root
-                && path::below(&spot.names, &known.lies.names).is_some()
-        };
-        came.filter(|spot| !self.hits.iter().any(|known| hidden(known, spot)))
+        self.at(&hit.spelled)
+            .is_some_and(|known| known.is(hit) && known.way == hit.way && leads(known) == leads(hit))
     }
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use rustix::fs::CWD;
 use rustix::io::Errno;
 
 use crate::capability::{with_slash, Capability};
+use crate::facts;
 use crate::path::{self, Component};
 use crate::resolve::MOST_LINKS;
 
@@ -88,6 +90,9 @@ pub(super) fn follow(spelling: &[Vec<u8>]) -> Option<(Vec<Passed>, Vec<Vec<u8>>)
     let mut pending: VecDeque<Component> = spelling.iter().map(name).collect();
     while let Some(step) = pending.pop_front() {
         let Component::Name(name) = step else {
+            if facts::of_entry(CWD, &[with_slash(&here).as_slice(), b"/."].concat()).is_err() {
+                return Some((passed, here));
+            }
             // What is above a link stays for the link's sake.
             if !passed.iter().any(|passed| passed.place.starts_with(&here)) {
                 passed.push(Passed {
@@ -102,14 +107,17 @@ pub(super) fn follow(spelling: &[Vec<u8>]) -> Option<(Vec<Passed>, Vec<Vec<u8>>)
         let place = with_slash(&here);
         let text = match std::fs::read_link(OsStr::from_bytes(&place)) {
             Ok(text) => text,
-            Err(error) if error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error()) => return None,
-            Err(_) => continue,
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::INVAL) => continue,
+                Some(Errno::NAMETOOLONG) => return None,
+                _ => return Some((passed, here)),
+            },
         };
         let text = text.as_os_str().as_bytes().to_vec();
-        let Ok(parsed) = path::parse(&text) else { continue };
-        if left == 0 {
+        let parsed = path::parse(&text).ok().filter(|_| left > 0);
+        let Some(parsed) = parsed else {
             return Some((passed, here));
-        }
+        };
         left -= 1;
         passed.push(Passed {
             place: here.clone(),

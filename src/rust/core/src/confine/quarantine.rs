@@ -15,7 +15,7 @@ use crate::beneath;
 use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::escape::display;
-use crate::facts;
+use crate::facts::{self, Kind};
 use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::path;
@@ -37,8 +37,8 @@ pub enum Fate {
     Removed,
     /// It is still there: the system gave this error number.
     Left(i32),
-    /// It was there before and is another object now (see [`crate::facts::Since`]). A command cannot do that
-    /// to what is closed to it ([`Hit::is_closed`]); the user can, with git or an editor, and what is the user's is not taken away.
+    /// It was there before and is another object now (see [`crate::facts::Since`]), or a link that leads
+    /// elsewhere. A command cannot do that; the user can, with git or an editor, and what is the user's is not taken away.
     /// From then on it was open to the command as well, so that who made what is there is not known.
     Replaced,
 }
@@ -136,28 +136,19 @@ pub fn sweep(
         if hit.why == Why::Mount || before.knows(hit) {
             continue;
         }
-        let known = before.at(&hit.spelled);
-        let (told, lies, writable) = if known.is_some_and(|known| known.is(hit) && !known.is_closed()) {
-            // Of a link that led nowhere, what came goes, and the link stays.
-            let Some(came) = before.came(hit, sites) else { continue };
-            let writable = capability.roots()[came.root].is_writable();
-            (came.clone(), came, writable)
-        } else {
-            (hit.spelled.clone(), hit.lies.clone(), hit.writable)
-        };
-        if !writable {
-            continue;
-        }
+        let known = before.at(&hit.spelled).is_some();
+        // A link may lead from where nothing can be written to where a command writes.
+        let could = hit.writable || known && hit.kind == Kind::Symlink;
         // Two links may lead to one place.
-        if !moved.insert(lies.clone()) {
+        if !could || !moved.insert(hit.lies.clone()) {
             continue;
         }
-        let fate = if known.is_some_and(Hit::is_closed) {
+        let fate = if known {
             Fate::Replaced
         } else {
-            match take_out(capability, &lies, quarantine.as_fd(), &mut copier) {
+            match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier) {
                 Ok(Some(fate)) => {
-                    swept.taken.push(lies.clone());
+                    swept.taken.push(hit.lies.clone());
                     fate
                 }
                 // It is gone by itself.
@@ -166,8 +157,8 @@ pub fn sweep(
             }
         };
         swept.created.push(CarveOutCreated {
-            root: told.root,
-            path: display(&told.names),
+            root: hit.spelled.root,
+            path: display(&hit.spelled.names),
             pattern: rule(hit),
             effect: hit.effect.as_str(),
             kind: hit.kind.as_str(),

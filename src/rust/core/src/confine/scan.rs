@@ -2,9 +2,9 @@
 //!
 //! Judged as admission judges. A name counts, not the object: other hard links of it are other names. A
 //! denied directory is not entered; in a protected one only denied names matter. A directory that is a
-//! root itself is left to its own walk. No link is followed, but where a link stands on the way of a
-//! pattern of several components (`renv -> shared`, for `renv/activate.R`), what it leads to is walked
-//! as well, under the names that the link gives it.
+//! root itself is left to its own walk. No link is followed, but where a link is protected, or stands on
+//! the way of a pattern of several components (`renv -> shared`, for `renv/activate.R`), a directory to
+//! which it leads is walked as well, under the names that the link gives it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -13,11 +13,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::fs::{accessat, openat, Access, AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{accessat, openat, Access, AtFlags, Dir, FileType, Mode, OFlags, CWD};
 use rustix::io::Errno;
 
 use crate::beneath;
-use crate::capability::Capability;
+use crate::capability::{with_slash, Capability};
 use crate::carve_out::repository::{ends, HEAD};
 use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
@@ -117,10 +117,13 @@ struct Pending {
 }
 
 impl Pending {
-    fn spelled(&self) -> Spot {
+    /// A directory to which a link leads has another spelling than the link.
+    fn spelled_as_directory(&self) -> Spot {
+        let linked = self.via.as_ref().is_some_and(|via| via.spelled == self.names.len());
+        let slash: &[u8] = if linked { b"/" } else { b"" };
         Spot {
             root: self.root,
-            names: self.names.clone(),
+            names: [&self.names, slash].concat(),
         }
     }
 
@@ -242,7 +245,7 @@ impl Walk<'_> {
             }
             Err(errno) => {
                 let opened = match self.before {
-                    Some(_) if errno == Errno::ACCESS && !self.was_closed(&at) => self.open_anyway(&at).ok(),
+                    Some(_) if errno == Errno::ACCESS && self.was_closed(&at).is_none() => self.open_anyway(&at).ok(),
                     _ => None,
                 };
                 let Some(opened) = opened else {
@@ -255,14 +258,14 @@ impl Walk<'_> {
         if !self.governs(&mut at, &found, directory.fd()?)? {
             return Ok(Ok(()));
         }
-        let known = self.before.and_then(|before| before.at(&at.spelled()));
+        let known = self.was_closed(&at);
         if known.is_some_and(|known| known.why == Why::Unreadable && known.identity == found.identity) {
             // It was closed to the command as a whole, and somebody else has opened it since.
             self.closed(&at, Why::Unreadable);
             return Ok(Ok(()));
         }
         if !is_searchable(&found, directory.fd()?) {
-            if self.before.is_none() || self.was_closed(&at) {
+            if self.before.is_none() || known.is_some() {
                 return Ok(self.unreadable(&at, Errno::ACCESS));
             }
             if let Err(errno) = beneath::open_up(directory.fd()?) {
@@ -406,9 +409,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn was_closed(&self, at: &Pending) -> bool {
-        let known = self.before.and_then(|before| before.at(&at.spelled()));
-        known.is_some_and(|hit| matches!(hit.why, Why::Unreadable | Why::Mount))
+    /// What was found before in place of a directory that stays closed as a whole.
+    fn was_closed(&self, at: &Pending) -> Option<&Hit> {
+        let known = self.before?.at(&at.spelled_as_directory())?;
+        matches!(known.why, Why::Unreadable | Why::Mount).then_some(known)
     }
 
     /// Keeps a directory that stays closed as a whole. False where that is a root itself, or it cannot be
@@ -422,7 +426,7 @@ impl Walk<'_> {
             return false;
         };
         self.found.keep(Hit {
-            spelled: at.spelled(),
+            spelled: at.spelled_as_directory(),
             lies,
             effect: Effect::Deny,
             rule: String::new(),
@@ -433,6 +437,7 @@ impl Walk<'_> {
             writable: at.writable,
             target: None,
             way: Vec::new(),
+            nowhere: None,
         });
         true
     }
@@ -481,6 +486,7 @@ impl Walk<'_> {
             writable: at.writable,
             target: None,
             way: Vec::new(),
+            nowhere: None,
         };
         if found.kind == Kind::Symlink {
             self.links.push_back((self.found.hits.len(), at.via.clone()));
@@ -534,39 +540,54 @@ impl Walk<'_> {
         self.before.is_none_or(|before| before.knows(hit) || !hit.writable)
     }
 
-    /// Finds out where the links lead that were found, and walks what those on the way of a pattern lead to. Last
-    /// of all: by then every directory that a command closed by its mode is open.
+    /// Finds out where the links lead that were found, and walks what the protected ones and those on the way of a
+    /// pattern lead to. Last of all: by then every directory that a command closed by its mode is open.
     fn follow_links(&mut self) -> Result<Option<Stop>, Refusal> {
         let mut followed = 0;
         while let Some((index, via)) = self.links.pop_front() {
-            let lies = &self.found.hits[index].lies;
-            let (above, name) = path::split(&lies.names);
-            let target = match beneath::place(&self.capability.roots()[lies.root], above) {
-                Ok(parent) => self.target(parent.as_fd(), name),
-                Err(_) => Ok(None),
-            };
-            let told = target.ok().zip(follow(&self.place(lies)));
-            if let Some((target, (way, _))) = told {
-                let hit = &mut self.found.hits[index];
-                (hit.target, hit.way) = (target, way);
-            }
+            self.lead(index);
             let hit = &self.found.hits[index];
-            if hit.why != Why::LinkAbove || !self.enters(hit) {
+            let Some(target) = hit.target.clone() else { continue };
+            let closed = hit.why == Why::Pattern && hit.effect == Effect::Deny;
+            if target.kind != Kind::Directory || closed || !self.enters(hit) {
                 continue;
             }
-            if let Some(target) = hit.target.clone() {
-                followed += 1;
-                if followed > MOST_FOLLOWED {
-                    return Ok(Some(Stop::Links));
-                }
-                self.through(hit.spelled.clone(), via.as_deref(), &target);
-                let stopped = self.run()?;
-                if stopped.is_some() {
-                    return Ok(stopped);
-                }
+            followed += 1;
+            if followed > MOST_FOLLOWED {
+                return Ok(Some(Stop::Links));
+            }
+            self.through(hit.spelled.clone(), hit.why, via.as_deref(), &target);
+            let stopped = self.run()?;
+            if stopped.is_some() {
+                return Ok(stopped);
             }
         }
         Ok(None)
+    }
+
+    /// Finds out where a link leads: by its place, as whoever opens it does, and by its path, for what is passed.
+    fn lead(&mut self, index: usize) {
+        let lies = &self.found.hits[index].lies;
+        let (above, name) = path::split(&lies.names);
+        let root = &self.capability.roots()[lies.root];
+        let Ok(target) = beneath::place(root, above)
+            .map_err(Refusal::from_errno)
+            .and_then(|parent| self.target(parent.as_fd(), name))
+        else {
+            return;
+        };
+        let Some((way, end)) = follow(&self.place(lies)) else {
+            return;
+        };
+        let there = |target: &Target| {
+            facts::of_entry(CWD, &with_slash(&end)).is_ok_and(|found| found.identity == target.identity)
+        };
+        // Both must come to the same.
+        if target.as_ref().is_none_or(there) {
+            let hit = &mut self.found.hits[index];
+            hit.nowhere = target.is_none().then_some(end);
+            (hit.target, hit.way) = (target, way);
+        }
     }
 
     /// What a link leads to. The link is opened as a mere place, which has no effect on what it names.
@@ -598,11 +619,11 @@ impl Walk<'_> {
         }))
     }
 
-    /// Walks what a link on the way of a pattern leads to.
-    fn through(&mut self, link: Spot, via: Option<&Via>, target: &Target) {
+    /// Walks the directory to which a link leads.
+    fn through(&mut self, link: Spot, why: Why, via: Option<&Via>, target: &Target) {
         let links = via.map_or(0, |via| via.links) + 1;
         let Some(onto) = target.spot.clone() else { return };
-        if target.kind != Kind::Directory || links > MOST_LINKS {
+        if links > MOST_LINKS {
             return;
         }
         let writable = target.writable;
@@ -615,7 +636,7 @@ impl Walk<'_> {
             })),
             names: link.names,
             writable,
-            deny_only: !writable,
+            deny_only: !writable || why == Why::Pattern,
             parent: None,
         });
     }

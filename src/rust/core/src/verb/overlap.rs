@@ -3,19 +3,29 @@
 //! What one of them makes under a closed name must not be taken for the user's by another that starts
 //! meanwhile: it would stay when both have ended.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::capability::with_slash;
 use crate::confine::found::{Hit, Spot};
 use crate::confine::places::{absolute, holds};
 use crate::confine::Plan;
-use crate::facts::{Identity, Since};
 
-/// The confined commands of this process that run.
-static RUNNING: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
+/// The confined commands of this process.
+static REGISTER: Mutex<Register> = Mutex::new(Register {
+    running: Vec::new(),
+    planned: Vec::new(),
+});
 
-fn running() -> MutexGuard<'static, Vec<Arc<Known>>> {
-    locked(&RUNNING)
+struct Register {
+    /// Those that run.
+    running: Vec<Arc<Known>>,
+    /// For each that is planned, those that ran since its plan was begun.
+    planned: Vec<Arc<Mutex<Vec<Arc<Known>>>>>,
+}
+
+fn register() -> MutexGuard<'static, Register> {
+    locked(&REGISTER)
 }
 
 fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -27,37 +37,49 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Known {
     /// Where it can write.
     places: Vec<Vec<u8>>,
-    /// The names that were there, by their paths.
-    names: HashMap<Vec<u8>, Object>,
-    /// The paths of what others took out meanwhile.
-    taken: Mutex<Vec<Vec<u8>>>,
+    names: Mutex<Names>,
 }
 
-/// What stood under a name.
-#[derive(Debug)]
-struct Object {
-    identity: Identity,
-    since: Option<Since>,
-    /// Whether no command could put another there.
-    closed: bool,
+#[derive(Debug, Default)]
+struct Names {
+    /// The paths where no command could put anything else.
+    closed: HashSet<Vec<u8>>,
+    /// The paths of what others took out meanwhile.
+    taken: Vec<Vec<u8>>,
 }
 
 impl Known {
-    /// Whether what stands under a name may have been made by this command.
-    fn may_have_made(&self, path: &[u8], hit: &Hit) -> bool {
+    /// Whether what stands at a path may have been made by this command.
+    fn may_have_made(&self, path: &[u8]) -> bool {
         let inside = |place: &Vec<u8>| place != path && holds(place, path);
-        let was_there = |known: &Object| known.closed || (known.identity, known.since) == (hit.identity, hit.since);
-        self.places.iter().any(inside) && !self.names.get(path).is_some_and(was_there)
+        self.places.iter().any(inside) && !locked(&self.names).closed.contains(path)
+    }
+
+    fn forget(&self, taken: &[Vec<u8>]) {
+        let mut names = locked(&self.names);
+        names
+            .closed
+            .retain(|path| !taken.iter().any(|taken| holds(taken, path)));
+        names.taken.extend_from_slice(taken);
     }
 }
 
-/// The commands that run now.
-pub struct Others(Vec<Arc<Known>>);
+/// The commands that run while a plan is made.
+pub struct Others(Arc<Mutex<Vec<Arc<Known>>>>);
 
 impl Others {
-    /// Looks.
+    /// Looks, and goes on looking until the command is entered.
     pub fn now() -> Self {
-        Self(running().clone())
+        let mut register = register();
+        let others = Arc::new(Mutex::new(register.running.clone()));
+        register.planned.push(Arc::clone(&others));
+        Self(others)
+    }
+}
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        register().planned.retain(|others| !Arc::ptr_eq(others, &self.0));
     }
 }
 
@@ -66,46 +88,34 @@ impl Others {
 pub struct Overlap(Arc<Known>);
 
 impl Overlap {
-    /// Enters a command, and takes from what it knows what others may have made: those that ran when its
-    /// plan was begun, and those that run now.
-    pub fn enter(plan: &mut Plan, before: &Others) -> Self {
-        let path = |hit: &Hit| absolute(&plan.sites[hit.spelled.root], &hit.spelled.names);
+    /// Enters a command, and takes from what it knows what others may have made that ran while its plan was made.
+    pub fn enter(plan: &mut Plan, others: &Others) -> Self {
         let places = plan.confinement.places.iter().filter(|place| place.write);
+        let path = |spot: &Spot| absolute(&plan.sites[spot.root], &spot.names);
+        let led = |hit: &Hit| hit.target.as_ref().map(|target| with_slash(&target.path));
+        let paths = |hit: &Hit| [Some(path(&hit.spelled)), Some(path(&hit.lies)), led(hit)];
+        let closed = plan.before.hits.iter().flat_map(paths).flatten().collect();
         let known = Arc::new(Known {
             places: places.map(|place| place.path.clone()).collect(),
-            names: plan
-                .before
-                .hits
-                .iter()
-                .map(|hit| {
-                    let object = Object {
-                        identity: hit.identity,
-                        since: hit.since,
-                        closed: hit.is_closed(),
-                    };
-                    (path(hit), object)
-                })
-                .collect(),
-            taken: Mutex::default(),
+            names: Mutex::new(Names {
+                closed,
+                ..Names::default()
+            }),
         });
-        let mut running = running();
-        let doubted: HashSet<_> = plan
-            .before
-            .hits
-            .iter()
-            .filter(|hit| {
-                let path = path(hit);
-                before
-                    .0
-                    .iter()
-                    .chain(running.iter())
-                    .any(|other| other.may_have_made(&path, hit))
-            })
-            .map(|hit| hit.spelled.clone())
-            .collect();
-        running.push(Arc::clone(&known));
-        drop(running);
-        plan.before.retain(|hit| !doubted.contains(&hit.spelled));
+        let others = {
+            let mut register = register();
+            for planned in &register.planned {
+                locked(planned).push(Arc::clone(&known));
+            }
+            register.running.push(Arc::clone(&known));
+            locked(&others.0).clone()
+        };
+        let doubted = |path: &[u8]| {
+            others
+                .iter()
+                .any(|other| !Arc::ptr_eq(other, &known) && other.may_have_made(path))
+        };
+        plan.before.forget(&plan.sites, doubted);
         Self(known)
     }
 
@@ -114,25 +124,28 @@ impl Overlap {
         if taken.is_empty() {
             return;
         }
-        for other in running().iter().filter(|other| !Arc::ptr_eq(other, &self.0)) {
-            let paths = taken.iter().map(|spot| absolute(&plan.sites[spot.root], &spot.names));
-            locked(&other.taken).extend(paths);
+        let taken: Vec<_> = taken
+            .iter()
+            .map(|spot| absolute(&plan.sites[spot.root], &spot.names))
+            .collect();
+        let running = register().running.clone();
+        for other in running.iter().filter(|other| !Arc::ptr_eq(other, &self.0)) {
+            other.forget(&taken);
         }
     }
 
     /// Takes from what was there before a command what others took out since.
     pub fn forget_taken(&self, plan: &mut Plan) {
-        let taken = locked(&self.0.taken);
-        if taken.is_empty() {
-            return;
+        let taken = std::mem::take(&mut locked(&self.0.names).taken);
+        if !taken.is_empty() {
+            let gone = |path: &[u8]| taken.iter().any(|taken| holds(taken, path));
+            plan.before.forget(&plan.sites, gone);
         }
-        let gone = |path: &[u8]| taken.iter().any(|taken| holds(taken, path));
-        plan.before.forget(&plan.sites, gone);
     }
 }
 
 impl Drop for Overlap {
     fn drop(&mut self) {
-        running().retain(|known| !Arc::ptr_eq(known, &self.0));
+        register().running.retain(|known| !Arc::ptr_eq(known, &self.0));
     }
 }
