@@ -69,12 +69,14 @@ NULL
 #'   \item{`carve_outs`}{a data frame of the names that a deny or protect pattern covers and that a
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
 #'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR`
-#'     that stays when it holds something; `"removed"`; `"left"` where it could not be moved;
+#'     that stays when it holds something; `"aside"`: it has another
+#'     name in its own directory, because the quarantine is on another file system and it is too
+#'     large to be copied; `"left"` where it could not be moved;
 #'     `"replaced"` when it was there before and is another object now, or leads to one: made by git
 #'     or an editor outside, or by the command once one of these had opened it; a file with several
 #'     names, or on a file system that does not tell when it was made, also when it was changed;
 #'     `"gone"`),
-#'     `kept_as` (its name in the quarantine)}
+#'     `kept_as` (its new name)}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}
 #'   \item{`bytes_total`, `bytes_kept`, `bytes_head`, `bytes_invalid`}{bytes of the output; those
@@ -342,7 +344,7 @@ carve_out_words <- function(x) {
   more <- nrow(x@carve_outs) - nrow(made)
   became <- c(
     kept = "moved out",
-    removed = "removed",
+    aside = "renamed, it is too large to be moved out: look at it",
     left = "still there: look at it",
     replaced = "changed meanwhile: look at it",
     gone = "is gone"

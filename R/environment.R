@@ -120,7 +120,8 @@ linked_directories <- function(libraries) {
 #'
 #' A part for [rho_environment()]: git refuses to commit without an identity, and refuses
 #' directories that another user owns unless they are named as safe. rhocap writes them to
-#' `.gitconfig` in the capability's private home; the user's own configuration is not read.
+#' `.gitconfig` in the capability's private home; neither the user's own configuration nor the
+#' system's is read.
 #'
 #' With the default carve-outs status, diff, log, add, commit, branch, switch and merge work. What
 #' writes a repository's configuration or hooks does not, because git would run it later, outside:

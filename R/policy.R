@@ -22,8 +22,8 @@ NULL
 #' of `/etc`); nothing else of the file system. They can write below the writable directories only,
 #' and not what is carved out. Names that a pattern covers and that a command makes, a new
 #' `.Rprofile`, say, are moved to a quarantine when it has ended, and told in the result's
-#' `carve_outs`. The quarantine is a directory beside the private `TMPDIR`; it stays when it holds
-#' something. What somebody else puts in the place of a covered file while a command runs is open
+#' `carve_outs`; so is what you make under such a name meanwhile. The quarantine is a directory
+#' beside the private `TMPDIR`; it stays when it holds something. What somebody else puts in the place of a covered file while a command runs is open
 #' to that command; it stays, and is told as `"replaced"`: look at it. A link that a pattern covers
 #' stays where it is, and is closed with what it leads to; where one leads nowhere and a command
 #' could make what it names, the command is refused (`CarveOut`). Setting the set-user-id and

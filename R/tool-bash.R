@@ -71,7 +71,7 @@ command_answer_or_error <- function(outcome) {
 
 # What a model must know of names that it made in vain: it would count on them.
 taken_words <- function(carve_outs) {
-  taken <- carve_outs[carve_outs$fate %in% c("kept", "removed", "left"), ]
+  taken <- carve_outs[carve_outs$fate %in% c("kept", "aside", "left"), ]
   if (nrow(taken) == 0L) {
     return(NULL)
   }
@@ -81,7 +81,7 @@ taken_words <- function(carve_outs) {
   more <- nrow(taken) - length(names)
   sprintf(
     "%s: %s%s. Names that these patterns cover may not be made by a command.",
-    if (any(taken$fate == "left")) "Made against the rules" else "Made and taken away again",
+    if (any(taken$fate != "kept")) "Made against the rules" else "Made and taken away again",
     paste(names, collapse = ", "),
     if (more > 0L) sprintf(" and %s more", digits(more)) else ""
   )

@@ -83,8 +83,9 @@ struct Held {
     value: Vec<u8>,
 }
 
-/// The minimal set, for an environment to start from.
-fn minimal() -> BTreeMap<String, Held> {
+/// The minimal set, for an environment to start from; for git's sake the system's configuration, which a
+/// confined command may not read, is left out.
+fn minimal(git: bool) -> BTreeMap<String, Held> {
     let held = |(name, value): &(&str, &str)| {
         let kind = if PRIVATE.contains(name) {
             Kind::Private
@@ -94,7 +95,8 @@ fn minimal() -> BTreeMap<String, Held> {
         let value = value.as_bytes().to_vec();
         ((*name).to_owned(), Held { kind, value })
     };
-    MINIMAL.iter().map(held).collect()
+    let without_system = git.then_some(&("GIT_CONFIG_NOSYSTEM", "1"));
+    MINIMAL.iter().chain(without_system).map(held).collect()
 }
 
 /// The environment of a capability. It has no `Debug`: inherited values are not for showing.
@@ -211,7 +213,7 @@ impl Environment {
                 }
             }
         } else {
-            entries = minimal();
+            entries = minimal(spec.git.is_some());
         }
         let mut seen = std::collections::BTreeSet::new();
         for entry in &spec.entries {
@@ -279,7 +281,7 @@ impl Environment {
             .with("name", name));
         }
         // From the minimal set again, for what had taken the place of one of its entries.
-        let mut entries = minimal();
+        let mut entries = minimal(self.git.is_some());
         entries.extend(keep.iter().map(|name| (name.clone(), self.entries[name].clone())));
         Ok(Self {
             entries,

@@ -62,7 +62,7 @@ impl Kind {
 }
 
 /// What tells an object from another that has its number later. Seconds since 1970 and nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Since {
     /// When it was made: nobody can set it, and nothing that is done to the object changes it.
     Made(i64, u32),

@@ -26,7 +26,6 @@ pub fn host_report(supervisor: &Path) -> Value {
         "openat2": openat2(),
         "mount_ids": mount_ids(),
         "exchange": exchange(),
-        "landlock": landlock(),
         "most_user_namespaces": user_namespaces(),
         "seccomp": std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail").is_ok(),
         "processes": policies,
@@ -106,15 +105,6 @@ fn exchange() -> Option<bool> {
     let _ = std::fs::remove_file(&one);
     let _ = std::fs::remove_file(&other);
     answer
-}
-
-/// Whether Landlock is among the active security modules. The kernel itself is asked when it is used.
-fn landlock() -> &'static str {
-    match std::fs::read_to_string("/sys/kernel/security/lsm") {
-        Ok(modules) if modules.split(',').any(|module| module.trim() == "landlock") => "yes",
-        Ok(_) => "no",
-        Err(_) => "not known: the security file system is not mounted",
-    }
 }
 
 /// How many user namespaces the system allows; 0 is none.

@@ -22,6 +22,7 @@ pub mod open;
 pub mod outcome;
 mod parallel;
 pub mod path;
+mod per_process;
 pub mod policy;
 pub mod private;
 pub mod process;

@@ -126,7 +126,7 @@ fn covers(tree: &Tree, plan: &Plan) -> Vec<String> {
 
 fn sweep(tree: &Tree, capability: &Capability, plan: &Plan) -> Swept {
     let (sites, before, cancel) = (&plan.sites, &plan.before, Cancel::default());
-    quarantine::sweep(capability, sites, before, tree.quarantine(), Scope::AFTER, &cancel).unwrap()
+    quarantine::sweep(capability, sites, before, &[], tree.quarantine(), Scope::AFTER, &cancel).unwrap()
 }
 
 /// What was made, as `deny path`, sorted.
@@ -568,6 +568,25 @@ fn inner_roots_are_judged_by_themselves() {
 }
 
 #[test]
+fn a_writable_root_in_a_readable_one_behind_a_link() {
+    let tree = Tree::new();
+    tree.make(&[
+        "root/.git/modules -> ../x",
+        "root/x/ro/w/sub/hooks/old",
+        "root/x/ro/hooks/old",
+    ]);
+    let capability = tree.capability(|spec| {
+        spec.read.push(bytes(&tree.at("root/x/ro")));
+        spec.write.push(bytes(&tree.at("root/x/ro/w")));
+    });
+    let closed = covers(&tree, &plan(&capability));
+    assert!(
+        closed.contains(&"protect root/x/ro/w/sub/hooks/".to_owned()),
+        "{closed:?}"
+    );
+}
+
+#[test]
 fn a_reserved_directory_below_a_write_root_is_protected() {
     let tree = Tree::new();
     tree.make(&["root/renv/library/pkg/R/x", "root/renv/library/pkg/.env"]);
@@ -830,6 +849,93 @@ fn what_a_command_makes_is_taken_out() {
         // Nothing is left that a second look would find.
         assert_eq!(sweep(&tree, &capability, &before).created, [], "{made:?}");
     }
+}
+
+/// What no command can have made stays.
+#[test]
+fn what_the_user_does_meanwhile_stays() {
+    type Doing = fn(&Tree);
+    // What is there, what the user does, what is told.
+    let table: &[(&[&str], Doing, &[&str])] = &[
+        // In what is closed to the command.
+        (
+            &["root/.claude/x", "root/.git/hooks/x", "root/.vscode -> vs", "root/vs/x"],
+            |tree| {
+                tree.make(&[
+                    "root/.claude/skills -> ../skills",
+                    "root/.claude/.env",
+                    "root/.git/hooks/pre-commit -> ../../scripts/pre-commit",
+                    "root/vs/.env",
+                    "root/vs/link -> x",
+                ]);
+            },
+            &[],
+        ),
+        (
+            &["root/.claude/link -> x", "root/.claude/x", "root/.claude/y"],
+            |tree| {
+                fs::remove_file(tree.at("root/.claude/link")).unwrap();
+                tree.make(&["root/.claude/link -> y"]);
+            },
+            &[],
+        ),
+        // Links in what is only readable.
+        (
+            &["other/x", "root/v1/activate.R", "root/gh/workflows/x", "root/cl/.envrc"],
+            |tree| {
+                tree.make(&[
+                    "other/renv -> ../root/v1",
+                    "other/.github -> ../root/gh",
+                    "other/.claude -> ../root/cl",
+                ]);
+            },
+            &[],
+        ),
+        (
+            &["other/renv -> ../root/v1", "root/v1/activate.R", "root/v2/activate.R"],
+            |tree| {
+                fs::remove_file(tree.at("other/renv")).unwrap();
+                tree.make(&["other/renv -> ../root/v2"]);
+            },
+            &[],
+        ),
+        // Moving what is closed, by whatever directory.
+        (
+            &[
+                "root/a/.env",
+                "root/a/.git/hooks/x",
+                "root/a/CLAUDE.md -> b",
+                "root/a/b",
+            ],
+            |tree| fs::rename(tree.at("root/a"), tree.at("root/z")).unwrap(),
+            &["gone a/.env", "gone a/.git/hooks", "gone a/CLAUDE.md"],
+        ),
+    ];
+    for (there, user, told) in table {
+        let tree = Tree::new();
+        tree.make(&["other/"]);
+        tree.make(there);
+        let capability = tree.capability(|spec| spec.read.push(bytes(&tree.at("other"))));
+        let before = plan(&capability);
+        user(&tree);
+        let swept = sweep(&tree, &capability, &before);
+        assert_eq!(swept.created, [], "{there:?}");
+        let gone = swept.removed.iter().map(|gone| format!("gone {}", gone.path));
+        let gone: Vec<_> = gone.collect::<BTreeSet<_>>().into_iter().collect();
+        assert_eq!(gone, *told, "{there:?}");
+        assert_eq!(fs::read_dir(tree.at("quarantine")).unwrap().count(), 0, "{there:?}");
+    }
+    // By another name it was open to the command.
+    let tree = Tree::new();
+    tree.make(&["root/.env"]);
+    fs::hard_link(tree.at("root/.env"), tree.at("root/alias")).unwrap();
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    fs::rename(tree.at("root/alias"), tree.at("root/.Rprofile")).unwrap();
+    assert_eq!(
+        created(&sweep(&tree, &capability, &before)),
+        ["deny .env", "protect .Rprofile"]
+    );
 }
 
 #[test]
@@ -1124,11 +1230,20 @@ fn a_quarantine_on_another_file_system() {
     fs::set_permissions(tree.at("root/.kube/x"), fs::Permissions::from_mode(0o000)).unwrap();
     let into = fs::File::open(other.path()).unwrap();
     let cancel = Cancel::default();
-    let swept = quarantine::sweep(&capability, &before.sites, &before.before, into, Scope::AFTER, &cancel).unwrap();
+    let swept = quarantine::sweep(
+        &capability,
+        &before.sites,
+        &before.before,
+        &[],
+        into,
+        Scope::AFTER,
+        &cancel,
+    )
+    .unwrap();
     let mut fates: Vec<_> = swept
         .created
         .iter()
-        .map(|made| (made.path.as_str(), made.kept_as().is_some()))
+        .map(|made| (made.path.as_str(), matches!(made.fate, Fate::Kept(_))))
         .collect();
     fates.sort_unstable();
     assert_eq!(
@@ -1146,8 +1261,24 @@ fn a_quarantine_on_another_file_system() {
             (".ssh", true),
         ]
     );
-    assert!(swept.is_clean());
-    assert_eq!(fs::read_dir(tree.at("root")).unwrap().count(), 0);
+    assert!(!swept.is_clean());
+    // Nothing is destroyed.
+    let mut aside: Vec<_> = swept
+        .created
+        .iter()
+        .filter_map(|made| match &made.fate {
+            Fate::Aside(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    aside.sort_unstable();
+    let mut left: Vec<_> = fs::read_dir(tree.at("root"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort_unstable();
+    assert_eq!(left, aside);
+    assert!(left.iter().all(|name| name.starts_with(quarantine::ASIDE)));
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 4);
     let kept = |path: &str| {
         let made = swept.created.iter().find(|made| made.path == path).unwrap();

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::unistd::Pid;
-use rhocap_core::process::confinement::{Confinement, Enforcement};
+use rhocap_core::process::confinement::{Confinement, Cover, Enforcement};
 use rhocap_core::process::protocol::{Exit, Stage};
 
 use crate::leader::Command;
@@ -26,6 +26,19 @@ pub struct Init {
 impl Init {
     pub fn hear(&self) -> Option<Exit> {
         match self.never {}
+    }
+
+    pub fn take_view(&mut self) -> Option<View> {
+        match self.never {}
+    }
+}
+
+/// What is never there.
+pub struct View(Infallible);
+
+impl View {
+    pub fn opened(&self, _: &[Cover]) -> Vec<u32> {
+        match self.0 {}
     }
 }
 

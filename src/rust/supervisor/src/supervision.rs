@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use rhocap_core::process::confinement::Confinement;
+use rhocap_core::process::confinement::{Confinement, Cover};
 use rhocap_core::process::group::Group;
 use rhocap_core::process::mark::Mark;
 use rhocap_core::process::protocol::{Cause, End, Event, Exit, Method, Order, Stage, Start};
 use rustix::io::Errno;
 use rustix::process::{wait, WaitOptions};
 
-use crate::confine::{self, Init};
+use crate::confine::{self, Init, View};
 use crate::leader::{self, Command, Descriptors};
 use crate::peer::{Heard, Peer};
 use crate::tree::{self, Process};
@@ -35,7 +35,7 @@ pub fn run(mut peer: Peer) {
     waiting::prepare();
     let _ = nix::unistd::setsid();
     let gets_orphans = tree::become_root();
-    let (order, mark, host) = match first_order(&mut peer) {
+    let (mut order, mark, host) = match first_order(&mut peer) {
         Some(Order::Start(start, mark, host)) => (start, mark, host),
         Some(Order::Probe(confinement)) => return peer.tell(&probe(&confinement)),
         // Nothing was started, and nothing will be.
@@ -57,12 +57,15 @@ pub fn run(mut peer: Peer) {
             let _ = group.as_ref().map(Group::remove);
             peer.tell(&Event::Failed(stage, errno as i32));
         }
-        Ok((leader, init)) => {
+        Ok((leader, mut init)) => {
+            let covers = order.confinement.take().map(|confinement| confinement.covers);
+            let seen = init.as_mut().and_then(Init::take_view).zip(covers);
             peer.tell(&Event::Started(leader.as_raw().unsigned_abs()));
             let supervision = Supervision {
                 peer,
                 leader,
                 init,
+                seen,
                 group,
                 host,
                 gets_orphans,
@@ -125,6 +128,8 @@ struct Supervision {
     leader: Pid,
     /// None for an unrestricted command, and when it has ended.
     init: Option<Init>,
+    /// Of a confined command, what it saw, and what was covered there.
+    seen: Option<(View, Vec<Cover>)>,
     /// Of an unrestricted command, where the host gives one.
     group: Option<Group>,
     /// R, where it can be watched: a fork of R's holds the socket open when R is gone.
@@ -174,6 +179,10 @@ impl Supervision {
             leader,
             found: u32::try_from(beside).unwrap_or(u32::MAX),
             killed: u32::try_from(self.killed.len()).unwrap_or(u32::MAX),
+            opened: self
+                .seen
+                .as_ref()
+                .map_or_else(Vec::new, |(view, covers)| view.opened(covers)),
             survivors: survivors.iter().map(|pid| pid.as_raw().unsigned_abs()).collect(),
             ran,
             ending: ending.elapsed(),

@@ -60,7 +60,7 @@ impl Fixture {
         }
         fs::create_dir(top.join("beside")).unwrap();
         let root = top.join("root");
-        match Self::capability(&top, "root") {
+        match Self::capability(&top, |_| {}) {
             Ok(capability) => Some(Self {
                 _kept: kept,
                 root,
@@ -74,20 +74,25 @@ impl Fixture {
         }
     }
 
-    fn capability(top: &Path, root: &str) -> Result<Arc<Capability>, Misuse> {
-        let root = top.join(root);
-        let libraries = root.join("lib");
-        Capability::new(CapabilitySpec {
+    fn capability(top: &Path, change: impl FnOnce(&mut CapabilitySpec)) -> Result<Arc<Capability>, Misuse> {
+        let root = top.join("root");
+        let mut spec = CapabilitySpec {
             write: vec![bytes(&root)],
             // Readable inside of what is writable.
-            libraries: Vec::from_iter(libraries.is_dir().then(|| bytes(&libraries))),
+            libraries: vec![bytes(root.join("lib"))],
             process: Process::Confined,
             commands: CommandSpec {
                 supervisor: env!("CARGO_BIN_EXE_rhocap-supervisor").into(),
                 beside: bytes(top.join("beside")),
             },
             ..CapabilitySpec::new(bytes(&root))
-        })
+        };
+        change(&mut spec);
+        Capability::new(spec)
+    }
+
+    fn another(&self, change: impl FnOnce(&mut CapabilitySpec)) -> Arc<Capability> {
+        Self::capability(self.root.parent().unwrap(), change).unwrap()
     }
 
     fn with_mounts() -> Option<Self> {
@@ -428,28 +433,81 @@ fn what_another_command_took_out() {
     assert!(!at("CLAUDE.md").exists());
 }
 
-/// A command that does not see a link may make what it leads to; while it runs, that is not closed to it.
+/// What a command makes where it finds that of another is not taken for the user's by a third, though the name
+/// is given on by its hard links.
 #[test]
-fn what_a_link_of_another_capability_leads_to() {
+fn what_is_given_on_from_command_to_command() {
     let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
-    symlink("src/made", at("CLAUDE.md")).unwrap();
-    let inner = Fixture::capability(fixture.root.parent().unwrap(), "root/src").unwrap();
-    std::thread::scope(|scope| {
-        let first = scope.spawn(|| {
-            run(
-                &inner,
-                "echo x > made; while [ ! -e over ]; do sleep 0.02; done; rm made",
-            )
-            .unwrap()
+    // What the user takes away while the first runs is free as well.
+    for there in [false, true] {
+        if there {
+            fs::write(at(".Rprofile"), "IN\n").unwrap();
+        }
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                fixture.run(
+                    "touch m0; while [ ! -e g0 ]; do sleep 0.02; done; echo one > .Rprofile; touch m1; \
+                     while [ ! -e g1 ]; do sleep 0.02; done; ln .Rprofile kept; rm .Rprofile",
+                )
+            });
+            wait_for(&at("m0"));
+            if there {
+                fs::remove_file(at(".Rprofile")).unwrap();
+            }
+            fs::write(at("g0"), "").unwrap();
+            wait_for(&at("m1"));
+            let second = scope.spawn(|| {
+                fixture.run(
+                    "touch m2; while [ -e .Rprofile ]; do sleep 0.02; done; echo two > .Rprofile; touch m3; \
+                     while [ ! -e g3 ]; do sleep 0.02; done; ln -f .Rprofile kept; rm .Rprofile",
+                )
+            });
+            wait_for(&at("m2"));
+            fs::write(at("g1"), "").unwrap();
+            assert!(first.join().unwrap().0);
+            wait_for(&at("m3"));
+            let third =
+                scope.spawn(|| fixture.run("touch m4; while [ -e .Rprofile ]; do sleep 0.02; done; mv kept .Rprofile"));
+            wait_for(&at("m4"));
+            fs::write(at("g3"), "").unwrap();
+            assert!(second.join().unwrap().0);
+            let (done, output, carved) = third.join().unwrap();
+            assert!(done, "{output}");
+            // Where the user had a hand in it, it stays.
+            assert_eq!(carved, [if there { "replaced .Rprofile" } else { "kept .Rprofile" }]);
         });
-        wait_for(&at("src/made"));
-        let (done, output, carved) =
-            fixture.run("touch src/over; while [ -e src/made ]; do sleep 0.02; done; echo evil > src/made");
-        assert!(done, "{output}");
-        assert_eq!(carved, ["replaced CLAUDE.md"]);
-        assert!(first.join().unwrap().0);
+        for name in ["m0", "m1", "m2", "m3", "m4", "g0", "g1", "g3"] {
+            fs::remove_file(at(name)).unwrap();
+        }
+    }
+}
+
+/// What is open to one command is not taken for its making by another to which it is closed.
+#[test]
+fn what_another_capability_leaves_open() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let at = |name: &str| fixture.root.join(name);
+    fs::write(at("CLAUDE.md"), "IN\n").unwrap();
+    let open = fixture.another(|spec| (spec.deny, spec.protect) = (Vec::new(), Vec::new()));
+    let narrow = fixture.another(|spec| spec.protect.extend(["f".to_owned(), "src/".to_owned()]));
+    let (open, closed) = (&open, &fixture.capability);
+    std::thread::scope(|scope| {
+        let wait = "while [ ! -e over ]; do sleep 0.02; done";
+        let first = scope.spawn(move || run(open, &format!("touch m1; {wait}")).unwrap());
+        let other = scope.spawn(move || run(closed, &format!("echo x > .Rprofile; touch m3; {wait}")).unwrap());
+        wait_for(&at("m1"));
+        wait_for(&at("m3"));
+        // What the other may not make either is its making.
+        for (capability, taken) in [(&narrow, &["kept .Rprofile"][..]), (closed, &[])] {
+            let (done, output, carved) = run(capability, "true").unwrap();
+            assert!(done, "{output}");
+            assert_eq!(carved, taken);
+        }
+        fs::write(at("over"), "").unwrap();
+        assert!(first.join().unwrap().0 && other.join().unwrap().0);
     });
+    assert!(at("CLAUDE.md").exists() && at(".git/config").exists() && at("f").exists() && at("src/a").exists());
 }
 
 /// From a place that is only readable, too, a link can give a covered name to what commands make.
@@ -495,6 +553,37 @@ fn links_that_the_user_turns() {
     });
     assert_eq!(fs::read_to_string(at("renv/activate.R")).unwrap(), "IN\n");
     assert!(!at("CLAUDE.md").exists());
+}
+
+/// What is mounted on a file is gone with its name, also when the same file comes back.
+#[test]
+fn what_the_user_takes_off() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let at = |name: &str| fixture.root.join(name);
+    for file in ["CLAUDE.md", ".Rprofile"] {
+        fs::write(at(file), "IN\n").unwrap();
+    }
+    symlink("src/a", at("AGENTS.md")).unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo evil | tee CLAUDE.md .env src/a; ! echo x > .Rprofile")
+        });
+        wait_for(&at("made"));
+        for name in ["CLAUDE.md", ".env", "src/a"] {
+            let kept = fixture.root.parent().unwrap().join("kept");
+            fs::hard_link(at(name), &kept).unwrap();
+            fs::remove_file(at(name)).unwrap();
+            fs::rename(&kept, at(name)).unwrap();
+        }
+        // Moved and moved back it stays closed.
+        fs::rename(at(".Rprofile"), at("moved")).unwrap();
+        fs::rename(at("moved"), at(".Rprofile")).unwrap();
+        fs::write(at("over"), "").unwrap();
+        let (done, output, carved) = running.join().unwrap();
+        assert!(done, "{output}");
+        assert_eq!(carved, ["replaced .env", "replaced AGENTS.md", "replaced CLAUDE.md"]);
+    });
+    assert_eq!(fs::read_to_string(at("CLAUDE.md")).unwrap(), "evil\n");
 }
 
 /// A repository inside of a repository is one.

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::capability::with_slash;
 use crate::carve_out::Effect;
 use crate::facts::{Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
 
 use super::links::Passed;
-use super::places::{absolute, Site};
 
 /// Bounds on one walk.
 #[derive(Debug, Clone, Copy)]
@@ -172,16 +170,12 @@ impl Found {
         self.hits.push(hit);
     }
 
-    /// Leaves out names that stand, or lie, at a path where something else may have been made.
-    pub fn forget(&mut self, sites: &[Site], doubted: impl Fn(&[u8]) -> bool) {
-        let stays = |spot: &Spot| !doubted(&absolute(&sites[spot.root], &spot.names));
-        let hits = std::mem::take(&mut self.hits);
+    /// Leaves out what is not wanted, or changes it.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&mut Hit) -> bool) {
+        self.hits.retain_mut(|hit| wanted(hit));
         self.index.clear();
-        for mut hit in hits.into_iter().filter(|hit| stays(&hit.spelled) && stays(&hit.lies)) {
-            // The link is the user's, and it is not known where it led.
-            let leads = |target: &Target| !target.writable || !doubted(&with_slash(&target.path));
-            hit.target = hit.target.filter(leads);
-            self.keep(hit);
+        for (index, hit) in self.hits.iter().enumerate() {
+            self.index.insert(hit.spelled.clone(), index);
         }
     }
 

@@ -6,6 +6,7 @@
 //! covers and that was not there before is moved out. Where the host gives no mounts, [`grants::grants`]
 //! tells what may be granted one by one instead.
 
+pub mod closed;
 pub mod copy;
 pub mod covers;
 pub mod found;

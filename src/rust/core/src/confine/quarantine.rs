@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::beneath;
-use crate::capability::Capability;
+use crate::capability::{with_slash, Capability};
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::facts::{self, Kind};
@@ -21,10 +21,14 @@ use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
 
+use super::closed::{Closed, Object};
 use super::copy::Copier;
 use super::found::{Found, Hit, Scope, Spot, Stop, Why};
-use super::places::Site;
+use super::places::{absolute, Site};
 use super::scan::scan;
+
+/// How the names begin of what is moved aside.
+pub const ASIDE: &str = "rhocap-quarantine-";
 
 /// What became of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,9 +36,9 @@ use super::scan::scan;
 pub enum Fate {
     /// It is in the quarantine, under this name.
     Kept(String),
-    /// It was removed: the quarantine is on another file system, and it is too large to be copied, or of
-    /// another kind than files, directories and links.
-    Removed,
+    /// It has this name beside its own one: the quarantine is on another file system, and it is too large to be
+    /// copied, or of another kind than files, directories and links.
+    Aside(String),
     /// It is still there: the system gave this error number.
     Left(i32),
     /// It was there before and is another object now (see [`crate::facts::Since`]), or a link that leads
@@ -62,11 +66,11 @@ pub struct CarveOutCreated {
 }
 
 impl CarveOutCreated {
-    /// Its name in the quarantine, if it is there.
+    /// Its new name, if it has one.
     #[must_use]
     pub fn kept_as(&self) -> Option<&str> {
         match &self.fate {
-            Fate::Kept(name) => Some(name),
+            Fate::Kept(name) | Fate::Aside(name) => Some(name),
             _ => None,
         }
     }
@@ -105,13 +109,14 @@ impl Swept {
     /// Whether all was looked at and nothing is left under a covered name.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        let left = |made: &CarveOutCreated| matches!(made.fate, Fate::Left(_) | Fate::Replaced);
+        let left = |made: &CarveOutCreated| !matches!(made.fate, Fate::Kept(_));
         self.stopped.is_none() && !self.created.iter().any(left)
     }
 }
 
 /// Looks through the roots again and moves what is new under a covered name to `quarantine`, an open
-/// directory outside of all roots. `sites` and `before` are the plan's.
+/// directory outside of all roots. `sites` and `before` are the plan's; at the paths `opened` nothing was closed any
+/// more when the command ended.
 ///
 /// # Errors
 /// `Cancelled`.
@@ -119,6 +124,7 @@ pub fn sweep(
     capability: &Capability,
     sites: &[Site],
     before: &Found,
+    opened: &[&[u8]],
     quarantine: impl AsFd,
     scope: Scope,
     cancel: &Cancel,
@@ -129,21 +135,29 @@ pub fn sweep(
         entries: after.entries,
         ..Swept::default()
     };
+    let closed = Closed::new(sites, before, &[]);
+    let opened: HashSet<&[u8]> = opened.iter().copied().collect();
     let mut moved = HashSet::new();
     let mut copier = Copier::default();
     for hit in &after.hits {
         // A mount is none of the command's making.
-        if hit.why == Why::Mount || before.knows(hit) {
+        let opened = was_opened(sites, &opened, hit);
+        if hit.why == Why::Mount || before.knows(hit) && !opened {
             continue;
         }
-        let known = before.at(&hit.spelled).is_some();
-        // A link may lead from where nothing can be written to where a command writes.
-        let could = hit.writable || known && hit.kind == Kind::Symlink;
+        let known = before.at(&hit.spelled);
+        // A link leads from where nothing can be written to where a command writes.
+        let leads = known.is_some_and(|known| known.is(hit));
         // Two links may lead to one place.
-        if !could || !moved.insert(hit.lies.clone()) {
+        if !hit.writable && !leads || !moved.insert(hit.lies.clone()) {
             continue;
         }
-        let fate = if known {
+        let is_closed = || closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names));
+        let was_moved = || known.is_none() && closed.has(Object::of(hit)) && is_only_here(capability, hit);
+        if !opened && !leads && is_closed() || was_moved() {
+            continue;
+        }
+        let fate = if known.is_some() {
             Fate::Replaced
         } else {
             match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier) {
@@ -168,7 +182,8 @@ pub fn sweep(
     if after.stopped.is_none() {
         // What lies behind a link is closed where it lies, and may only have lost the way to it.
         let told = |hit: &Hit| matches!(hit.why, Why::Pattern | Why::LinkAbove) && hit.spelled == hit.lies;
-        let gone = |hit: &&Hit| hit.writable && told(hit) && after.at(&hit.spelled).is_none();
+        let open = |hit: &Hit| hit.writable && !closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names));
+        let gone = |hit: &&Hit| told(hit) && after.at(&hit.spelled).is_none() && open(hit);
         swept.removed = before
             .hits
             .iter()
@@ -183,6 +198,28 @@ pub fn sweep(
     }
     close_again(capability, &after);
     Ok(swept)
+}
+
+/// Whether a cover was off of what is closed for the sake of a name.
+fn was_opened(sites: &[Site], opened: &HashSet<&[u8]>, hit: &Hit) -> bool {
+    if opened.is_empty() {
+        return false;
+    }
+    let passed = hit.way.iter().map(|passed| &passed.place);
+    let led = hit.target.as_ref().map(|target| &target.path);
+    let lies = absolute(&sites[hit.lies.root], &hit.lies.names);
+    opened.contains(lies.as_slice())
+        || passed
+            .chain(led)
+            .any(|names| opened.contains(with_slash(names).as_slice()))
+}
+
+/// Whether an object has no name but this. By another one it could have been open to the command.
+fn is_only_here(capability: &Capability, hit: &Hit) -> bool {
+    let (above, name) = path::split(&hit.lies.names);
+    let found =
+        beneath::place(&capability.roots()[hit.lies.root], above).and_then(|above| facts::of_entry(&above, name));
+    found.is_ok_and(|found| found.kind == Kind::Directory || found.links == 1)
 }
 
 fn rule(hit: &Hit) -> String {
@@ -240,9 +277,14 @@ fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, copier: &
     match renameat(parent, name, quarantine, kept.as_str()) {
         Ok(()) => Ok(Fate::Kept(kept)),
         Err(Errno::XDEV) => {
-            let copied = copier.copy(parent, name, quarantine, &kept).is_ok();
-            remove(parent, name)?;
-            Ok(if copied { Fate::Kept(kept) } else { Fate::Removed })
+            if copier.copy(parent, name, quarantine, &kept).is_ok() {
+                remove(parent, name)?;
+                return Ok(Fate::Kept(kept));
+            }
+            // Nothing is destroyed: it may be somebody else's after all.
+            let aside = format!("{ASIDE}{kept}");
+            renameat(parent, name, parent, aside.as_str())?;
+            Ok(Fate::Aside(aside))
         }
         Err(errno) => Err(errno),
     }

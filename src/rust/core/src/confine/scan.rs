@@ -348,7 +348,7 @@ impl Walk<'_> {
             if at.via.is_some() {
                 // What the link gives a name to may lie in a place of another access.
                 at.writable = roots[inner].is_writable();
-                at.deny_only |= !at.writable;
+                at.deny_only = !at.writable;
                 return Ok(true);
             }
             return Ok(at.names.is_empty() && inner == at.root);
@@ -535,9 +535,10 @@ impl Walk<'_> {
         roots.any(|root| root.is(found.identity, found.mount))
     }
 
-    /// Whether what a name holds is looked at. What is new goes as a whole.
+    /// Whether what a name holds is looked at. What is new goes as a whole; behind a new link all would be new.
     fn enters(&self, hit: &Hit) -> bool {
-        self.before.is_none_or(|before| before.knows(hit) || !hit.writable)
+        let read = !hit.writable && hit.kind != Kind::Symlink;
+        self.before.is_none_or(|before| read || before.knows(hit))
     }
 
     /// Finds out where the links lead that were found, and walks what the protected ones and those on the way of a

@@ -18,7 +18,7 @@ use super::confinement::{read_words, words, Confinement, Enforcement};
 use super::mark::Mark;
 
 /// The version of the protocol. The supervisor refuses an order of another one.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// Longest body, in bytes. A command and its environment together can be no longer.
 pub const LONGEST: usize = 8 << 20;
@@ -204,6 +204,9 @@ pub struct End {
     pub killed: u32,
     /// The processes that could not be ended.
     pub survivors: Vec<u32>,
+    /// Which of the confinement's covers were no longer over what stands there: somebody else had removed that
+    /// or put another in its place, and to the command it was open from then on.
+    pub opened: Vec<u32>,
     /// From the start of the command to its own end.
     pub ran: Duration,
     /// From there until nothing was left.
@@ -570,9 +573,11 @@ impl Message for Event {
                 }
                 body.number(end.found);
                 body.number(end.killed);
-                body.count(end.survivors.len());
-                for process in &end.survivors {
-                    body.number(*process);
+                for list in [&end.survivors, &end.opened] {
+                    body.count(list.len());
+                    for number in list {
+                        body.number(*number);
+                    }
                 }
                 body.time(end.ran);
                 body.time(end.ending);
@@ -607,7 +612,8 @@ impl Message for Event {
                     leader,
                     found: body.number()?,
                     killed: body.number()?,
-                    survivors: (0..body.count()?).map(|_| body.number()).collect::<Result<_, _>>()?,
+                    survivors: numbers(body)?,
+                    opened: numbers(body)?,
                     ran: body.time()?,
                     ending: body.time()?,
                 }))
@@ -616,6 +622,10 @@ impl Message for Event {
             _ => Err(Malformed("its kind is unknown")),
         }
     }
+}
+
+fn numbers(body: &mut Reader<'_>) -> Result<Vec<u32>, Malformed> {
+    (0..body.count()?).map(|_| body.number()).collect()
 }
 
 #[cfg(test)]
@@ -704,6 +714,7 @@ mod tests {
             found: 3,
             killed: 4,
             survivors: vec![17, u32::MAX],
+            opened: vec![0, 3],
             ran: Duration::from_secs(1),
             ending: Duration::from_micros(9),
         };

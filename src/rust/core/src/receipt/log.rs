@@ -1,9 +1,10 @@
 //! The session's receipts, the newest 100,000 or 256 MiB, in order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Receipt, Record};
+use crate::per_process::PerProcess;
 
 /// How many receipts are held; older ones go first.
 pub const MOST: usize = 100_000;
@@ -12,8 +13,10 @@ pub const MOST: usize = 100_000;
 const MOST_BYTES: usize = 256 << 20;
 
 /// The receipts of this process.
+#[derive(Default)]
 pub struct Log(Mutex<Held>);
 
+#[derive(Default)]
 struct Held {
     receipts: VecDeque<Arc<Receipt>>,
     bytes: usize,
@@ -23,15 +26,8 @@ struct Held {
 
 /// The one log of this process.
 pub fn log() -> &'static Log {
-    static LOG: OnceLock<Log> = OnceLock::new();
-    LOG.get_or_init(|| {
-        Log(Mutex::new(Held {
-            receipts: VecDeque::new(),
-            bytes: 0,
-            made: 0,
-            last: String::new(),
-        }))
-    })
+    static LOG: PerProcess<Log> = PerProcess::new();
+    LOG.get()
 }
 
 impl Log {

@@ -108,10 +108,10 @@ pub struct CarveOut {
     pub pattern: String,
     /// `deny` or `protect`.
     pub effect: &'static str,
-    /// `kept` in the quarantine, `removed`, `left` where it could not be moved, `replaced` when somebody
-    /// else put another object there meanwhile, or `gone`.
+    /// `kept` in the quarantine, `aside` under another name in its own directory, `left` where it could not be
+    /// moved, `replaced` when somebody else put another object there meanwhile, or `gone`.
     pub fate: &'static str,
-    /// Its name in the quarantine.
+    /// Its new name, where it is `kept` or `aside`.
     pub kept_as: Option<String>,
 }
 

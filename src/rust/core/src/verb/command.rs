@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::confined::Confined;
@@ -103,7 +104,7 @@ pub struct Command {
 /// # Errors
 /// `SpawnFailed`, those of [`Confined::plan`], and the system's for a file that is to keep the output.
 pub fn run(
-    capability: &Capability,
+    capability: &Arc<Capability>,
     ask: Ask,
     context: &mut Context<'_>,
     on_output: &dyn Fn(&[u8]),
@@ -170,7 +171,7 @@ pub fn run(
     let text = Text::of(&ran.output);
     let mut record = record(&ran, ended, exit, end, &text, (timeout, limits.grace));
     if let Some(mut confined) = confined {
-        let (carve_outs, gap) = confined.sweep();
+        let (carve_outs, gap) = confined.sweep(end.map_or(&[], |end| &end.opened));
         record.carve_outs = carve_outs;
         let enforcement = ran.enforcement.clone().unwrap_or_default();
         context.report.restrictions = std::mem::take(&mut confined.restrictions);
@@ -195,7 +196,7 @@ pub fn run(
         quarantine: record
             .carve_outs
             .iter()
-            .any(|made| made.kept_as.is_some())
+            .any(|made| made.fate == "kept")
             .then(|| private.quarantine_path()),
         record,
     })

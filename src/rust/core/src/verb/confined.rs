@@ -1,5 +1,7 @@
 //! A command that the kernel confines: what is closed before it, and what it left under closed names.
 
+use std::sync::Arc;
+
 use crate::capability::Capability;
 use crate::confine::found::Scope;
 use crate::confine::quarantine::{self, Fate, Swept};
@@ -18,6 +20,8 @@ pub struct Confined<'a> {
     plan: Plan,
     /// What the command cannot do though the capability would allow it.
     pub restrictions: Vec<&'static str>,
+    /// The paths of the covers, in their order.
+    covers: Vec<Vec<u8>>,
     overlap: Overlap,
 }
 
@@ -26,11 +30,11 @@ impl<'a> Confined<'a> {
     ///
     /// # Errors
     /// Those of [`confine::plan`] and [`grants::grants`].
-    pub fn plan(capability: &'a Capability, cancel: &Cancel) -> Result<Self, Refusal> {
+    pub fn plan(capability: &'a Arc<Capability>, cancel: &Cancel) -> Result<Self, Refusal> {
         let enforcement = capability.enforcement().ok_or(Code::SystemError)?;
         let others = Others::now();
         let mut plan = confine::plan(capability, Scope::BEFORE, cancel)?;
-        let overlap = Overlap::enter(&mut plan, &others);
+        let overlap = Overlap::enter(capability, &mut plan, &others);
         let mut restrictions = Vec::new();
         if !enforcement.has(mechanism::MOUNT_NAMESPACE) {
             let grants = grants::grants(capability, &plan, cancel)?;
@@ -41,6 +45,7 @@ impl<'a> Confined<'a> {
         Ok(Self {
             capability,
             enforcement,
+            covers: plan.confinement.covers.iter().map(|cover| cover.path.clone()).collect(),
             plan,
             restrictions,
             overlap,
@@ -54,20 +59,24 @@ impl<'a> Confined<'a> {
         (confinement, self.enforcement.mechanisms.clone())
     }
 
-    /// Looks again, when nothing of the command is left, and moves what is new under a closed name away.
+    /// Looks again, when nothing of the command is left, and moves what is new under a closed name away. `opened` are
+    /// the covers that somebody took off.
     #[must_use]
-    pub fn sweep(&mut self) -> (Vec<CarveOut>, Option<&'static str>) {
+    pub fn sweep(&mut self, opened: &[u32]) -> (Vec<CarveOut>, Option<&'static str>) {
         let nothing_swept = |why| (Vec::new(), Some(why));
         let Some(place) = self.capability.private().and_then(|private| private.quarantine().ok()) else {
             return nothing_swept("carve_outs_not_looked_for");
         };
         // What another one's look took out is not what was there, whatever stands there now.
         self.overlap.forget_taken(&mut self.plan);
+        let cover = |index: &u32| self.covers.get(usize::try_from(*index).ok()?).map(Vec::as_slice);
+        let opened: Vec<&[u8]> = opened.iter().filter_map(cover).collect();
         // Not to be cancelled: a file that git would run must not stay because somebody was in a hurry.
         let swept = quarantine::sweep(
             self.capability,
             &self.plan.sites,
             &self.plan.before,
+            &opened,
             &place,
             Scope::AFTER,
             &Cancel::default(),
@@ -93,7 +102,7 @@ fn records(swept: Swept) -> Vec<CarveOut> {
     let created = swept.created.into_iter().map(|made| CarveOut {
         fate: match made.fate {
             Fate::Kept(_) => "kept",
-            Fate::Removed => "removed",
+            Fate::Aside(_) => "aside",
             Fate::Left(_) => "left",
             Fate::Replaced => "replaced",
         },

@@ -3,20 +3,23 @@
 //! What one of them makes under a closed name must not be taken for the user's by another that starts
 //! meanwhile: it would stay when both have ended.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::capability::with_slash;
+use crate::capability::Capability;
+use crate::carve_out::{Effect, Leaf};
+use crate::confine::closed::{paths, Closed, Object};
 use crate::confine::found::{Hit, Spot};
-use crate::confine::places::{absolute, holds};
+use crate::confine::places::{absolute, holds, Site};
 use crate::confine::Plan;
+use crate::facts::Kind;
+use crate::path;
+use crate::per_process::PerProcess;
+use crate::root::Root;
 
 /// The confined commands of this process.
-static REGISTER: Mutex<Register> = Mutex::new(Register {
-    running: Vec::new(),
-    planned: Vec::new(),
-});
+static REGISTER: PerProcess<Mutex<Register>> = PerProcess::new();
 
+#[derive(Default)]
 struct Register {
     /// Those that run.
     running: Vec<Arc<Known>>,
@@ -25,41 +28,53 @@ struct Register {
 }
 
 fn register() -> MutexGuard<'static, Register> {
-    locked(&REGISTER)
+    locked(REGISTER.get())
 }
 
 fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was closed when a command started.
+/// A command, and what was closed when it started.
 #[derive(Debug)]
 struct Known {
-    /// Where it can write.
-    places: Vec<Vec<u8>>,
+    capability: Arc<Capability>,
+    sites: Vec<Site>,
     names: Mutex<Names>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Names {
-    /// The paths where no command could put anything else.
-    closed: HashSet<Vec<u8>>,
+    closed: Closed,
     /// The paths of what others took out meanwhile.
     taken: Vec<Vec<u8>>,
 }
 
+/// What another command may have to do with what stands under a name.
+enum Doubt {
+    /// It was not there when that one started, which may not make it.
+    Made,
+    /// The user made it while that one ran, or it did when the user had opened the name; this stood there.
+    Replaced(Object),
+}
+
 impl Known {
-    /// Whether what stands at a path may have been made by this command.
-    fn may_have_made(&self, path: &[u8]) -> bool {
-        let inside = |place: &Vec<u8>| place != path && holds(place, path);
-        self.places.iter().any(inside) && !locked(&self.names).closed.contains(path)
+    fn doubt(&self, path: &[u8], hit: &Hit) -> Option<Doubt> {
+        let (root, below) = locate(&self.sites, path)?;
+        let root = &self.capability.roots()[root];
+        if !root.is_writable() || below.is_empty() {
+            return None;
+        }
+        let names = locked(&self.names);
+        match names.closed.at(path) {
+            Some(stood) => (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood)),
+            None => (covers(root, below, hit.kind) && !names.closed.holds(path)).then_some(Doubt::Made),
+        }
     }
 
     fn forget(&self, taken: &[Vec<u8>]) {
         let mut names = locked(&self.names);
-        names
-            .closed
-            .retain(|path| !taken.iter().any(|taken| holds(taken, path)));
+        names.closed.forget(|path| taken.iter().any(|taken| holds(taken, path)));
         names.taken.extend_from_slice(taken);
     }
 }
@@ -89,33 +104,40 @@ pub struct Overlap(Arc<Known>);
 
 impl Overlap {
     /// Enters a command, and takes from what it knows what others may have made that ran while its plan was made.
-    pub fn enter(plan: &mut Plan, others: &Others) -> Self {
-        let places = plan.confinement.places.iter().filter(|place| place.write);
-        let path = |spot: &Spot| absolute(&plan.sites[spot.root], &spot.names);
-        let led = |hit: &Hit| hit.target.as_ref().map(|target| with_slash(&target.path));
-        let paths = |hit: &Hit| [Some(path(&hit.spelled)), Some(path(&hit.lies)), led(hit)];
-        let closed = plan.before.hits.iter().flat_map(paths).flatten().collect();
+    /// What was open to them is not doubted.
+    pub fn enter(capability: &Arc<Capability>, plan: &mut Plan, others: &Others) -> Self {
+        let sites = &plan.sites;
+        // Nobody sees it before what it knows is complete: he would take the user's for its making.
+        let mut register = register();
+        let others = locked(&others.0).clone();
+        plan.before.retain(|hit| {
+            for path in paths(hit, sites) {
+                for doubt in others
+                    .iter()
+                    .filter_map(|other| other.doubt(&path, hit))
+                    .collect::<Vec<_>>()
+                {
+                    match doubt {
+                        Doubt::Made => return false,
+                        // The end of the command tells it.
+                        Doubt::Replaced(stood) => (hit.identity, hit.since) = (stood.identity, stood.since),
+                    }
+                }
+            }
+            true
+        });
         let known = Arc::new(Known {
-            places: places.map(|place| place.path.clone()).collect(),
+            capability: Arc::clone(capability),
+            sites: sites.clone(),
             names: Mutex::new(Names {
-                closed,
-                ..Names::default()
+                closed: Closed::new(sites, &plan.before, &plan.hidden),
+                taken: Vec::new(),
             }),
         });
-        let others = {
-            let mut register = register();
-            for planned in &register.planned {
-                locked(planned).push(Arc::clone(&known));
-            }
-            register.running.push(Arc::clone(&known));
-            locked(&others.0).clone()
-        };
-        let doubted = |path: &[u8]| {
-            others
-                .iter()
-                .any(|other| !Arc::ptr_eq(other, &known) && other.may_have_made(path))
-        };
-        plan.before.forget(&plan.sites, doubted);
+        for planned in &register.planned {
+            locked(planned).push(Arc::clone(&known));
+        }
+        register.running.push(Arc::clone(&known));
         Self(known)
     }
 
@@ -138,10 +160,34 @@ impl Overlap {
     pub fn forget_taken(&self, plan: &mut Plan) {
         let taken = std::mem::take(&mut locked(&self.0.names).taken);
         if !taken.is_empty() {
-            let gone = |path: &[u8]| taken.iter().any(|taken| holds(taken, path));
-            plan.before.forget(&plan.sites, gone);
+            let sites = &plan.sites;
+            let stays = |path: Vec<u8>| !taken.iter().any(|taken| holds(taken, &path));
+            plan.before.retain(|hit| paths(hit, sites).all(stays));
         }
     }
+}
+
+/// The root in which a path lies, and its names there.
+fn locate<'a>(sites: &[Site], path: &'a [u8]) -> Option<(usize, &'a [u8])> {
+    let below = |site: &Site| {
+        if site.names.is_empty() {
+            path.get(1..)
+        } else {
+            path::below(path, &site.path)
+        }
+    };
+    let inside = |(index, site)| Some((index, below(site)?));
+    sites
+        .iter()
+        .enumerate()
+        .filter_map(inside)
+        .min_by_key(|(_, below)| below.len())
+}
+
+/// Whether a pattern covers a name, or it is a link on the way of one.
+fn covers(root: &Root, names: &[u8], kind: Kind) -> bool {
+    let covering = |effect: &Effect| root.covering(*effect, names, Leaf::of(kind)).is_some();
+    [Effect::Deny, Effect::Protect].iter().any(covering) || kind == Kind::Symlink && root.leading_to(names).is_some()
 }
 
 impl Drop for Overlap {

@@ -20,6 +20,7 @@ mod namespaces;
 mod privileges;
 mod report;
 mod seccomp;
+mod view;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -33,6 +34,7 @@ use rustix::fs::{fstat, openat, Mode, OFlags, CWD};
 
 use self::namespaces::{Identity, Namespaces};
 use self::report::{Built, Reporter};
+pub use self::view::View;
 use crate::leader::{self, Command};
 
 /// Where it failed, and the error number.
@@ -53,9 +55,16 @@ pub struct Init {
     /// Its number.
     pub pid: Pid,
     status: OwnedFd,
+    /// What it and all others see.
+    view: Option<View>,
 }
 
 impl Init {
+    /// What the command sees, to be kept beyond its end.
+    pub fn take_view(&mut self) -> Option<View> {
+        self.view.take()
+    }
+
     /// How the leader ended, once it has.
     pub fn hear(&self) -> Option<Exit> {
         let mut bytes = [0; init::STATUS];
@@ -150,9 +159,18 @@ fn attempt(
     };
     drop((reporter, tell));
     match reports.hear() {
-        Ok((leader, built)) => Ok(Confined {
+        // Without it nobody could tell afterwards what stayed covered.
+        Ok((_, _, None)) if namespaces.files_and_processes => {
+            end(child);
+            Err(setup(Errno::EPROTO))
+        }
+        Ok((leader, built, view)) => Ok(Confined {
             leader,
-            init: namespaces.files_and_processes.then_some(Init { pid: child, status }),
+            init: namespaces.files_and_processes.then_some(Init {
+                pid: child,
+                status,
+                view,
+            }),
             enforcement: plan.enforcement(built),
         }),
         Err(failed) => {
@@ -222,7 +240,7 @@ impl Plan<'_> {
         }
         if !self.namespaces.files_and_processes {
             leader::tie_to(parent).map_err(setup)?;
-            return self.become_leader(None, reporter, false);
+            return self.become_leader(None, reporter, false, None);
         }
         // The parent has no number here. Whether it died meanwhile is seen when it is reported to.
         leader::tie().map_err(setup)?;
@@ -230,22 +248,31 @@ impl Plan<'_> {
         leader::default_signals();
         let mut kept = vec![reporter.as_fd().as_raw_fd(), status.as_raw_fd()];
         kept.extend(self.command.into_iter().flat_map(Command::streams));
+        let mounts = view::own_mounts().map_err(setup)?;
+        kept.push(mounts.as_raw_fd());
         crate::descriptors::keep_only(&kept);
         if self.namespaces.user {
             self.identity.map().map_err(|errno| (Stage::Namespace, errno))?;
         }
         let proc = mounts::build(self.confinement)?;
+        let view = View::own(mounts).map_err(setup)?;
         // SAFETY: this program has one thread.
         #[allow(unsafe_code)]
         let forked = unsafe { nix::unistd::fork() };
         match forked.map_err(|errno| (Stage::Fork, errno))? {
             ForkResult::Parent { child } => init::run(child, status),
-            ForkResult::Child => self.become_leader(self.directory, reporter, proc),
+            ForkResult::Child => self.become_leader(self.directory, reporter, proc, Some(&view)),
         }
     }
 
     /// Turns the child into the command.
-    fn become_leader(&self, directory: Option<&Directory>, reporter: &Reporter, proc: bool) -> Result<(), Failed> {
+    fn become_leader(
+        &self,
+        directory: Option<&Directory>,
+        reporter: &Reporter,
+        proc: bool,
+        view: Option<&View>,
+    ) -> Result<(), Failed> {
         let own_root = self.namespaces.files_and_processes;
         if let Some(command) = self.command {
             match directory {
@@ -278,7 +305,7 @@ impl Plan<'_> {
         .map_err(|errno| (Stage::Seccomp, errno))?;
         bounds::set(&self.confinement.bounds).map_err(|errno| (Stage::Bounds, errno))?;
         filters.set().map_err(|errno| (Stage::Seccomp, errno))?;
-        reporter.ready(built).map_err(|errno| (Stage::Setup, errno))?;
+        reporter.ready(built, view).map_err(|errno| (Stage::Setup, errno))?;
         match self.command {
             Some(command) => Err(command.execute()),
             None => Ok(()),

@@ -3,7 +3,7 @@
 //! A socket that keeps messages apart, and that names the sender of each by its number *here*: inside
 //! a namespace of its own the leader knows only its number there.
 
-use std::io::IoSliceMut;
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -13,8 +13,12 @@ use nix::unistd::Pid;
 use rhocap_core::process::errno::same;
 use rhocap_core::process::protocol::Stage;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketType};
+use rustix::net::{
+    recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketType,
+};
 
+use super::view::View;
 use super::Failed;
 
 /// How long building may take: a directory may lie on a file system that does not answer.
@@ -55,13 +59,22 @@ impl Reporter {
     }
 
     /// Tells that all is built, and waits for nothing: what remains is the exec.
-    pub fn ready(&self, built: Built) -> Result<(), Errno> {
-        self.send([READY, built.landlock, u8::from(built.proc), 0, 0, 0, 0, 0])
+    pub fn ready(&self, built: Built, view: Option<&View>) -> Result<(), Errno> {
+        let message = [READY, built.landlock, u8::from(built.proc), 0, 0, 0, 0, 0];
+        let descriptors = view.map(View::descriptors);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if let Some(descriptors) = &descriptors {
+            beside.push(SendAncillaryMessage::ScmRights(descriptors));
+        }
+        sendmsg(&self.0, &[IoSlice::new(&message)], &mut beside, SendFlags::NOSIGNAL)
+            .map(drop)
+            .map_err(same)
     }
 
     fn send(&self, message: [u8; LENGTH]) -> Result<(), Errno> {
         // Its reader is the supervisor: without one the command must not start.
-        rustix::net::send(&self.0, &message, rustix::net::SendFlags::NOSIGNAL)
+        rustix::net::send(&self.0, &message, SendFlags::NOSIGNAL)
             .map(drop)
             .map_err(same)
     }
@@ -74,8 +87,9 @@ impl AsFd for Reporter {
 }
 
 impl Reports {
-    /// Hears all of it, until the exec closed the other end: the leader's number here, and what was built.
-    pub fn hear(&self) -> Result<(Pid, Built), Failed> {
+    /// Hears all of it, until the exec closed the other end: the leader's number here, what was built, and what the
+    /// leader sees, where that is its own.
+    pub fn hear(&self) -> Result<(Pid, Built, Option<View>), Failed> {
         let begun = Instant::now();
         let setup = |errno| (Stage::Setup, errno);
         let mut ready = None;
@@ -86,7 +100,7 @@ impl Reports {
             if poll(&mut socket, Some(&rest)).is_err() {
                 continue;
             }
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1), ScmRights(2))];
             let mut beside = RecvAncillaryBuffer::new(&mut space);
             let mut message = [0; LENGTH];
             let received = recvmsg(
@@ -95,10 +109,14 @@ impl Reports {
                 &mut beside,
                 RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
             );
-            let sender = beside.drain().find_map(|message| match message {
-                RecvAncillaryMessage::ScmCredentials(credentials) => Some(credentials.pid),
-                _ => None,
-            });
+            let (mut sender, mut descriptors) = (None, Vec::new());
+            for message in beside.drain() {
+                match message {
+                    RecvAncillaryMessage::ScmCredentials(credentials) => sender = Some(credentials.pid),
+                    RecvAncillaryMessage::ScmRights(rights) => descriptors.extend(rights),
+                    _ => {}
+                }
+            }
             let [kind, first, second, _, number @ ..] = message;
             match (received, kind) {
                 (Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR), _) => {}
@@ -111,7 +129,11 @@ impl Reports {
                         landlock: first,
                         proc: second != 0,
                     };
-                    ready = Some((Pid::from_raw(leader.as_raw_nonzero().get()), built));
+                    ready = Some((
+                        Pid::from_raw(leader.as_raw_nonzero().get()),
+                        built,
+                        View::of(descriptors),
+                    ));
                 }
                 (Ok(_), FAILED) => {
                     return Err((

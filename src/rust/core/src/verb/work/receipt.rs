@@ -12,19 +12,25 @@ use crate::verb::command::{self, UNRESTRICTED_GAPS};
 use crate::verb::Value;
 
 impl Work<'_> {
-    /// Names what was asked for, never what it resolved to.
+    /// Names what was asked for, never what it resolved to, and what to do next.
     pub(super) fn say(&self, refusal: Refusal) -> Refusal {
-        if self.shown.is_empty() && self.request.get("path").is_none() {
-            return refusal;
-        }
+        let inside = self.capability.cwd().inside.is_some();
         // Without telling what the allowed directories are.
         let next = match refusal.code {
-            _ if self.capability.cwd().inside.is_none() => "",
-            Code::Escape => " Give a path that stays below the working directory.",
-            Code::NotUnderRoot => " Give a path below the working directory.",
+            Code::Escape if inside => " Give a path that stays below the working directory.",
+            Code::NotUnderRoot if inside => " Give a path below the working directory.",
+            Code::NotWritable => " Write to another place, or make the capability with this one in `write`.",
+            Code::LostUpdate => " Read it again, and change what is there now.",
+            Code::ProcessNone => " Make it with process = rho_process_confined() to run commands.",
+            Code::RootGone => " Make the directory and the capability anew.",
             _ => "",
         };
-        let message = format!("\"{}\": {}{next}", self.shown, refusal.message);
+        let asked = if self.shown.is_empty() && self.request.get("path").is_none() {
+            String::new()
+        } else {
+            format!("\"{}\": ", self.shown)
+        };
+        let message = format!("{asked}{}{next}", refusal.message);
         refusal.say(message)
     }
 

@@ -1,0 +1,115 @@
+//! Where a command could put nothing: names that were closed to it, and directories that were as a whole.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::capability::with_slash;
+use crate::facts::{self, Identity, Kind, Since};
+use crate::path;
+use crate::process::confinement::Cover;
+
+use super::found::{Found, Hit, Spot, Why};
+use super::places::{absolute, Site};
+
+/// What stood under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// Which object.
+    pub identity: Identity,
+    /// Since when; of not every one it is known.
+    pub since: Option<Since>,
+}
+
+impl Object {
+    /// What was found.
+    #[must_use]
+    pub const fn of(hit: &Hit) -> Self {
+        Self {
+            identity: hit.identity,
+            since: hit.since,
+        }
+    }
+
+    /// Whether it is the same.
+    #[must_use]
+    pub fn is(self, other: Self) -> bool {
+        let known = self.since.zip(other.since);
+        self.identity == other.identity && known.is_none_or(|(one, other)| one == other)
+    }
+}
+
+/// What is closed to a command, by absolute paths.
+#[derive(Debug, Default)]
+pub struct Closed {
+    names: HashMap<Vec<u8>, Object>,
+    objects: HashSet<Object>,
+    /// Directories with all that they hold; none knows which one it is of those of other mounts.
+    whole: HashMap<Vec<u8>, Option<Identity>>,
+}
+
+impl Closed {
+    /// What the names close that were found, and the directories of other mounts that are hidden.
+    #[must_use]
+    pub fn new(sites: &[Site], found: &Found, hidden: &[Cover]) -> Self {
+        let mut closed = Self::default();
+        for cover in hidden {
+            closed.whole.insert(cover.path.clone(), None);
+        }
+        for hit in &found.hits {
+            closed.objects.insert(Object::of(hit));
+            for path in paths(hit, sites) {
+                closed.names.insert(path, Object::of(hit));
+            }
+            if hit.why == Why::LinkAbove {
+                continue;
+            }
+            if hit.kind == Kind::Directory {
+                let path = absolute(&sites[hit.lies.root], &hit.lies.names);
+                closed.whole.insert(path, Some(hit.identity));
+            }
+            if let Some(target) = hit.target.as_ref().filter(|target| target.kind == Kind::Directory) {
+                closed.whole.insert(with_slash(&target.path), Some(target.identity));
+            }
+        }
+        closed
+    }
+
+    /// Whether an object stood under any name.
+    #[must_use]
+    pub fn has(&self, object: Object) -> bool {
+        self.objects.contains(&object)
+    }
+
+    /// What stood at a path.
+    #[must_use]
+    pub fn at(&self, path: &[u8]) -> Option<Object> {
+        self.names.get(path).copied()
+    }
+
+    /// Whether a path lies in a directory that is closed as a whole and is still what it was.
+    #[must_use]
+    pub fn holds(&self, path: &[u8]) -> bool {
+        let mut above = path::split(path).0;
+        while !above.is_empty() {
+            if let Some(identity) = self.whole.get(above) {
+                let found = || facts::of_entry(rustix::fs::CWD, above).map(|found| found.identity);
+                if identity.is_none_or(|identity| found() == Ok(identity)) {
+                    return true;
+                }
+            }
+            above = path::split(above).0;
+        }
+        false
+    }
+
+    /// Leaves out what stands at certain paths, or below them.
+    pub fn forget(&mut self, gone: impl Fn(&[u8]) -> bool) {
+        self.names.retain(|path, _| !gone(path));
+        self.whole.retain(|path, _| !gone(path));
+    }
+}
+
+/// The paths of a name, as it is spelled and where it lies.
+pub fn paths(hit: &Hit, sites: &[Site]) -> impl Iterator<Item = Vec<u8>> + use<> {
+    let path = |spot: &Spot| absolute(&sites[spot.root], &spot.names);
+    [path(&hit.spelled), path(&hit.lies)].into_iter()
+}
