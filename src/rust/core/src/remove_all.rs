@@ -2,7 +2,7 @@
 //!
 //! What commands leave may be nested deeper than there are descriptors or than a stack holds, and its
 //! directories may be closed to their owner. So nothing here recurses: what a directory holds is moved
-//! up until all of it lies at the top. No link is followed.
+//! up until all of it lies at the top. No link is followed, and no mount entered.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,6 +12,7 @@ use rustix::fs::{openat, renameat, unlinkat, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
+use crate::facts;
 use crate::open::NAMES;
 
 /// How long it is tried.
@@ -79,15 +80,14 @@ fn names(directory: &OwnedFd) -> Vec<std::ffi::CString> {
 /// Opens a directory, and gives its owner the access that it may lack.
 fn open_directory(place: impl AsFd, name: impl Arg + Copy) -> Option<OwnedFd> {
     let place = place.as_fd();
-    let full = |handle: &OwnedFd| {
-        let found = crate::facts::of_handle(handle).ok()?;
-        Some(found.mode & 0o700 == 0o700)
-    };
+    let mount = facts::of_handle(place).ok()?.mount;
     let flags = NAMES | OFlags::NOFOLLOW;
     match openat(place, name, flags, Mode::empty()) {
-        Ok(handle) if full(&handle) == Some(true) => return Some(handle),
         Ok(handle) => {
-            rustix::fs::fchmod(&handle, Mode::RWXU).ok()?;
+            let found = facts::of_handle(&handle).ok().filter(|found| found.mount == mount)?;
+            if found.mode & 0o700 != 0o700 {
+                rustix::fs::fchmod(&handle, Mode::RWXU).ok()?;
+            }
             return Some(handle);
         }
         Err(Errno::ACCESS) => {}
@@ -104,7 +104,8 @@ fn open_directory(place: impl AsFd, name: impl Arg + Copy) -> Option<OwnedFd> {
             OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )
-        .ok()?;
+        .ok()
+        .filter(|entry| facts::of_handle(entry).is_ok_and(|found| found.mount == mount))?;
         let path = format!("/proc/self/fd/{}", entry.as_raw_fd());
         rustix::fs::chmod(path.as_str(), Mode::RWXU).ok()?;
     }

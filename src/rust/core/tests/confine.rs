@@ -1186,9 +1186,31 @@ fn links_to_where_they_are() {
         tree.make(&[&format!("root/.git/modules/l{index} -> .")]);
     }
     let capability = tree.capability(|_| {});
+    assert_eq!(covers(&tree, &plan(&capability)).len(), 7);
+    // Each leads to where all the others are.
+    for (from, to) in [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")] {
+        for index in 0..6 {
+            tree.make(&[
+                &format!("root/.git/modules/{from}/l{index} -> ../{to}"),
+                &format!("root/.git/modules/{to}/x"),
+            ]);
+        }
+    }
     let refusal = try_plan(&capability).unwrap_err();
     assert_eq!(refusal.code, Code::TooLarge);
     assert!(refusal.message.contains("too many links"), "{refusal:?}");
+}
+
+#[test]
+fn links_behind_each_other_are_all_followed() {
+    let tree = Tree::new();
+    tree.make(&["root/.claude/l0 -> ../d0"]);
+    for index in 0..20 {
+        tree.make(&[&format!("root/d{index}/l -> ../d{}", index + 1)]);
+    }
+    tree.make(&["root/d20/x -> ../evil", "root/evil"]);
+    let capability = tree.capability(|_| {});
+    assert!(covers(&tree, &plan(&capability)).contains(&"protect root/evil".to_owned()));
 }
 
 #[test]
@@ -1400,7 +1422,7 @@ fn other_mounts() {
 #[test]
 #[ignore = "run by other_mounts, in a namespace"]
 fn mounts_in_a_namespace() {
-    use rustix::mount::{mount, mount_bind, mount_bind_recursive, MountFlags};
+    use rustix::mount::{mount, mount_bind, mount_bind_recursive, unmount, MountFlags, UnmountFlags};
     let tree = Tree::new();
     tree.make(&[
         "root/disk/",
@@ -1445,4 +1467,38 @@ fn mounts_in_a_namespace() {
     assert_eq!(hidden(&open), [] as [&str; 0]);
     let expected = ["deny root/disk/.env", "deny root/proc/", "deny root/vol/deep/.env"];
     assert_eq!(covers(&tree, &open), expected);
+
+    // What is mounted or unmounted meanwhile is none of a command's making.
+    tree.make(&["root/late/", "root/under/.env"]);
+    for mounts in [false, true] {
+        mount("tmpfs", tree.at("root/under"), "tmpfs", MountFlags::empty(), None).unwrap();
+        let capability = make(mounts);
+        let before = plan(&capability);
+        mount("tmpfs", tree.at("root/late"), "tmpfs", MountFlags::empty(), None).unwrap();
+        tree.make(&["root/late/.env", "root/late/x/.Rprofile"]);
+        unmount(tree.at("root/under"), UnmountFlags::empty()).unwrap();
+        assert_eq!(sweep(&tree, &capability, &before).created, [], "{mounts}");
+        unmount(tree.at("root/late"), UnmountFlags::empty()).unwrap();
+    }
+
+    // And stays when what holds it goes.
+    let other = tempfile::tempdir_in("/dev/shm").unwrap();
+    let capability = make(true);
+    let before = plan(&capability);
+    tree.make(&["root/.aws/there/", "mounted/x"]);
+    mount_bind(tree.at("mounted"), tree.at("root/.aws/there")).unwrap();
+    let into = fs::File::open(other.path()).unwrap();
+    let cancel = Cancel::default();
+    let swept = quarantine::sweep(
+        &capability,
+        &before.sites,
+        &before.before,
+        &[],
+        into,
+        Scope::AFTER,
+        &cancel,
+    )
+    .unwrap();
+    assert!(matches!(swept.created[0].fate, Fate::Aside(_)), "{:?}", swept.created);
+    assert!(tree.at("mounted/x").exists());
 }

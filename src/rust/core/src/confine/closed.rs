@@ -42,7 +42,7 @@ impl Object {
 pub struct Closed {
     names: HashMap<Vec<u8>, Object>,
     objects: HashSet<Object>,
-    /// Directories with all that they hold; none knows which one it is of those of other mounts.
+    /// Directories with all that they hold, and which ones they are; of other mounts that does not matter.
     whole: HashMap<Vec<u8>, Option<Identity>>,
 }
 
@@ -64,7 +64,9 @@ impl Closed {
             }
             if hit.kind == Kind::Directory {
                 let path = absolute(&sites[hit.lies.root], &hit.lies.names);
-                closed.whole.insert(path, Some(hit.identity));
+                // What lies below a mount is not seen either.
+                let known = (hit.why != Why::Mount).then_some(hit.identity);
+                closed.whole.insert(path, known);
             }
             if let Some(target) = hit.target.as_ref().filter(|target| target.kind == Kind::Directory) {
                 closed.whole.insert(with_slash(&target.path), Some(target.identity));

@@ -43,7 +43,8 @@ impl Copier {
     /// are copied as links; of modes and owners nothing is kept.
     ///
     /// # Errors
-    /// `FBIG` for too much, `OPNOTSUPP` for other kinds than files, directories and links, and the system's.
+    /// `FBIG` for too much, `OPNOTSUPP` for other kinds than files, directories and links, `XDEV` for what is mounted,
+    /// and the system's.
     /// Nothing is left in `into` then.
     pub(super) fn copy(&mut self, from: impl AsFd, name: &[u8], into: BorrowedFd<'_>, new: &str) -> Result<(), Errno> {
         let most = MOST_BYTES.min(self.in_all);
@@ -65,7 +66,12 @@ impl Copier {
         deeper: usize,
     ) -> Result<(), Errno> {
         self.entries = self.entries.checked_sub(1).ok_or(Errno::FBIG)?;
-        match facts::of_entry(from, name)?.kind {
+        let found = facts::of_entry(from, name)?;
+        // What is mounted is not the command's.
+        if found.mount != facts::of_handle(from)?.mount {
+            return Err(Errno::XDEV);
+        }
+        match found.kind {
             Kind::File => self.file(from, name, into, new),
             Kind::Symlink => symlinkat(readlinkat(from, name, Vec::new())?, into, new),
             Kind::Directory => {

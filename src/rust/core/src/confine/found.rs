@@ -63,7 +63,15 @@ impl Stop {
             Self::Entries => format!("hold more than {} names", scope.entries),
             Self::Time => format!("cannot be looked through within {} s", scope.time.as_secs()),
             Self::Links => "hold too many links to directories".to_owned(),
-            Self::System(errno) => return Refusal::from_errno(Errno::from_raw_os_error(errno)),
+            Self::System(errno) => {
+                let errno = Errno::from_raw_os_error(errno);
+                let refusal = Refusal::from_errno(errno);
+                return if matches!(errno, Errno::MFILE | Errno::NFILE) {
+                    refusal.say("Too many files are open to look through the allowed directories. Run fewer commands at once, or raise the limit (ulimit -n).")
+                } else {
+                    refusal
+                };
+            }
         };
         Refusal::new(Code::TooLarge)
             .say(format!(
@@ -161,6 +169,8 @@ pub struct Found {
     pub stopped: Option<Stop>,
     /// Directories that were opened to their owner to look into them, with their mode.
     pub opened: Vec<(Spot, u32)>,
+    /// Where other mounts were entered, and which.
+    pub mounts: HashMap<Spot, u64>,
     index: HashMap<Spot, usize>,
 }
 

@@ -55,6 +55,7 @@ pub fn scan(
         stack: Vec::new(),
         links: VecDeque::new(),
         held: Rc::new(Cell::new(0)),
+        most_held: MOST_HELD,
         found: Found::default(),
     };
     for (index, root) in capability.roots().iter().enumerate() {
@@ -69,6 +70,7 @@ pub fn scan(
             via: None,
             writable: root.is_writable(),
             deny_only: !root.is_writable(),
+            mount: None,
             parent: None,
         });
         let stopped = walk.run()?;
@@ -91,12 +93,10 @@ struct Via {
     spelled: usize,
     /// What it leads to.
     onto: Spot,
-    /// How many links in all.
-    links: usize,
+    /// What the links before it lead to.
+    before: Vec<Spot>,
 }
 
-/// Most links on the way of one pattern.
-const MOST_LINKS: usize = 8;
 /// Most links that are followed in all: each may lead to where the others are.
 const MOST_FOLLOWED: usize = 4_096;
 /// Most directories that are kept open for those below them; the others are opened by their names.
@@ -112,6 +112,8 @@ struct Pending {
     writable: bool,
     /// Whether protecting adds nothing: it is protected already, or in a place that is only readable.
     deny_only: bool,
+    /// The mount on which the directory above lies; none for a root, and behind a link.
+    mount: Option<u64>,
     /// The directory above, where it is still open.
     parent: Option<Rc<Held>>,
 }
@@ -173,6 +175,7 @@ struct Walk<'a> {
     /// Links that were found and not yet followed: which hit, and behind which link.
     links: VecDeque<(usize, Option<Arc<Via>>)>,
     held: Rc<Cell<usize>>,
+    most_held: usize,
     found: Found,
 }
 
@@ -226,6 +229,18 @@ impl Walk<'_> {
         Dir::new(opened)
     }
 
+    /// Whether a directory lies on the mount on which it lay before the command, which sees no other: what somebody
+    /// mounted since, or what lay below a mount that is gone, is none of its making.
+    fn is_mounted_as_before(&mut self, at: &Pending, mount: u64) -> bool {
+        let lies = at.lies(&at.names);
+        let mounted = at.mount.filter(|above| *above != mount).map(|_| mount);
+        let known = self.before.map(|before| before.mounts.get(&lies).copied());
+        if let Some(mount) = mounted {
+            self.found.mounts.insert(lies, mount);
+        }
+        at.mount.is_none() || known.is_none_or(|known| known == mounted)
+    }
+
     /// What cannot be looked into stays closed as a whole: its owner could open it to a command.
     fn unreadable(&mut self, at: &Pending, errno: Errno) -> Result<(), Stop> {
         if self.closed(at, Why::Unreadable) {
@@ -241,6 +256,14 @@ impl Walk<'_> {
             // It is gone, or something else by now, which the next walk will find.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Ok(())),
             Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::INTR)) => {
+                // Many commands at once: with none kept open, a walk needs few.
+                if self.most_held > 0 {
+                    self.most_held = 0;
+                    self.stack.iter_mut().for_each(|pending| pending.parent = None);
+                    at.parent = None;
+                    self.stack.push(at);
+                    return Ok(Ok(()));
+                }
                 return Ok(Err(Stop::System(errno.raw_os_error())));
             }
             Err(errno) => {
@@ -255,7 +278,7 @@ impl Walk<'_> {
             }
         };
         let found = facts::of_handle(directory.fd()?)?;
-        if !self.governs(&mut at, &found, directory.fd()?)? {
+        if !self.is_mounted_as_before(&at, found.mount) || !self.governs(&mut at, &found, directory.fd()?)? {
             return Ok(Ok(()));
         }
         let known = self.was_closed(&at);
@@ -312,7 +335,7 @@ impl Walk<'_> {
             return Ok(Ok(()));
         }
         // Kept open for those below, within bounds.
-        let parent = (self.held.get() < MOST_HELD).then(|| {
+        let parent = (self.held.get() < self.most_held).then(|| {
             self.held.set(self.held.get() + 1);
             Rc::new(Held {
                 directory,
@@ -333,6 +356,7 @@ impl Walk<'_> {
                 via: at.via.clone(),
                 writable: at.writable,
                 deny_only: at.deny_only || protected,
+                mount: Some(found.mount),
                 parent: parent.clone(),
             });
         }
@@ -397,6 +421,7 @@ impl Walk<'_> {
                 via: at.via.clone(),
                 writable: at.writable,
                 deny_only: at.deny_only,
+                mount: None,
                 parent: None,
             };
             self.left = self.left.saturating_sub(1);
@@ -557,7 +582,7 @@ impl Walk<'_> {
             if followed > MOST_FOLLOWED {
                 return Ok(Some(Stop::Links));
             }
-            self.through(hit.spelled.clone(), hit.why, via.as_deref(), &target);
+            self.through(index, via.as_deref(), &target);
             let stopped = self.run()?;
             if stopped.is_some() {
                 return Ok(stopped);
@@ -621,23 +646,27 @@ impl Walk<'_> {
     }
 
     /// Walks the directory to which a link leads.
-    fn through(&mut self, link: Spot, why: Why, via: Option<&Via>, target: &Target) {
-        let links = via.map_or(0, |via| via.links) + 1;
+    fn through(&mut self, index: usize, via: Option<&Via>, target: &Target) {
+        let hit = &self.found.hits[index];
         let Some(onto) = target.spot.clone() else { return };
-        if links > MOST_LINKS {
+        let before: Vec<Spot> =
+            via.map_or_else(Vec::new, |via| via.before.iter().chain([&via.onto]).cloned().collect());
+        // A link to where one before it led adds nothing but longer spellings.
+        if before.contains(&onto) {
             return;
         }
         let writable = target.writable;
         self.stack.push(Pending {
-            root: link.root,
+            root: hit.spelled.root,
             via: Some(Arc::new(Via {
-                spelled: link.names.len(),
+                spelled: hit.spelled.names.len(),
                 onto,
-                links,
+                before,
             })),
-            names: link.names,
+            names: hit.spelled.names.clone(),
             writable,
-            deny_only: !writable || why == Why::Pattern,
+            deny_only: !writable || hit.why == Why::Pattern,
+            mount: None,
             parent: None,
         });
     }
