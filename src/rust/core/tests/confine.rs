@@ -100,7 +100,9 @@ fn plan(capability: &Capability) -> Plan {
 }
 
 fn try_plan(capability: &Capability) -> Result<Plan, Refusal> {
-    confine::plan(capability, Scope::BEFORE, &Cancel::default())
+    let plan = confine::plan(capability, Scope::BEFORE, &Cancel::default())?;
+    plan.check(capability)?;
+    Ok(plan)
 }
 
 /// Covers as `deny path` and `protect path/`.

@@ -459,28 +459,60 @@ fn what_is_given_on_from_command_to_command() {
             wait_for(&at("m1"));
             let second = scope.spawn(|| {
                 fixture.run(
-                    "touch m2; while [ -e .Rprofile ]; do sleep 0.02; done; echo two > .Rprofile; touch m3; \
+                    "touch m2; while [ ! -e g2 ]; do sleep 0.02; done; echo two > .Rprofile; touch m3; \
                      while [ ! -e g3 ]; do sleep 0.02; done; ln -f .Rprofile kept; rm .Rprofile",
                 )
             });
             wait_for(&at("m2"));
             fs::write(at("g1"), "").unwrap();
+            // Not while the look after the other goes on.
             assert!(first.join().unwrap().0);
+            fs::write(at("g2"), "").unwrap();
             wait_for(&at("m3"));
             let third =
-                scope.spawn(|| fixture.run("touch m4; while [ -e .Rprofile ]; do sleep 0.02; done; mv kept .Rprofile"));
+                scope.spawn(|| fixture.run("touch m4; while [ ! -e g4 ]; do sleep 0.02; done; mv kept .Rprofile"));
             wait_for(&at("m4"));
             fs::write(at("g3"), "").unwrap();
             assert!(second.join().unwrap().0);
+            fs::write(at("g4"), "").unwrap();
             let (done, output, carved) = third.join().unwrap();
             assert!(done, "{output}");
             // Where the user had a hand in it, it stays.
             assert_eq!(carved, [if there { "replaced .Rprofile" } else { "kept .Rprofile" }]);
         });
-        for name in ["m0", "m1", "m2", "m3", "m4", "g0", "g1", "g3"] {
+        for name in ["m0", "m1", "m2", "m3", "m4", "g0", "g1", "g2", "g3", "g4"] {
             fs::remove_file(at(name)).unwrap();
         }
     }
+}
+
+/// Nor where the user has renamed what is above meanwhile, nor what was closed under another name.
+#[test]
+fn what_is_renamed_while_commands_run() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let top = fixture.root.parent().unwrap();
+    let moved = top.join("moved");
+    fs::create_dir(fixture.root.join("p")).unwrap();
+    fs::write(fixture.root.join("p/CLAUDE.md"), "IN\n").unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            fixture.run(
+                "echo one > .Rprofile; touch m1; while [ ! -e m2 ]; do sleep 0.02; done; ln .Rprofile kept; rm .Rprofile",
+            )
+        });
+        wait_for(&fixture.root.join("m1"));
+        fs::rename(&fixture.root, &moved).unwrap();
+        fs::rename(moved.join("p"), moved.join("q")).unwrap();
+        let second = scope.spawn(|| {
+            fixture.run("touch m2; while [ ! -e g2 ]; do sleep 0.02; done; echo two > kept; mv kept .Rprofile")
+        });
+        assert!(first.join().unwrap().0);
+        fs::write(moved.join("g2"), "").unwrap();
+        let (done, output, carved) = second.join().unwrap();
+        assert!(done, "{output}");
+        assert_eq!(carved, ["kept .Rprofile"]);
+    });
+    assert!(moved.join("q/CLAUDE.md").exists() && !moved.join(".Rprofile").exists());
 }
 
 /// What is open to one command is not taken for its making by another to which it is closed.
@@ -495,11 +527,17 @@ fn what_another_capability_leaves_open() {
     std::thread::scope(|scope| {
         let wait = "while [ ! -e over ]; do sleep 0.02; done";
         let first = scope.spawn(move || run(open, &format!("touch m1; {wait}")).unwrap());
-        let other = scope.spawn(move || run(closed, &format!("echo x > .Rprofile; touch m3; {wait}")).unwrap());
+        let other = scope.spawn(move || {
+            run(
+                closed,
+                &format!("echo x > .Rprofile; ln -s nowhere .envrc; touch m3; {wait}"),
+            )
+            .unwrap()
+        });
         wait_for(&at("m1"));
         wait_for(&at("m3"));
-        // What the other may not make either is its making.
-        for (capability, taken) in [(&narrow, &["kept .Rprofile"][..]), (closed, &[])] {
+        // What the other may not make either is its making: a link that leads nowhere refuses nothing then.
+        for (capability, taken) in [(&narrow, &["kept .Rprofile", "kept .envrc"][..]), (closed, &[])] {
             let (done, output, carved) = run(capability, "true").unwrap();
             assert!(done, "{output}");
             assert_eq!(carved, taken);

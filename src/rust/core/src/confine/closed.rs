@@ -87,12 +87,13 @@ impl Closed {
         self.names.get(path).copied()
     }
 
-    /// Whether a path lies in a directory that is closed as a whole and is still what it was.
+    /// Whether a path lies in a directory that is closed as a whole and is still what it was. `then` gives the
+    /// path that one had.
     #[must_use]
-    pub fn holds(&self, path: &[u8]) -> bool {
+    pub fn holds(&self, path: &[u8], then: impl Fn(&[u8]) -> Vec<u8>) -> bool {
         let mut above = path::split(path).0;
         while !above.is_empty() {
-            if let Some(identity) = self.whole.get(above) {
+            if let Some(identity) = self.whole.get(&then(above)) {
                 let found = || facts::of_entry(rustix::fs::CWD, above).map(|found| found.identity);
                 if identity.is_none_or(|identity| found() == Ok(identity)) {
                     return true;

@@ -21,8 +21,8 @@ pub const MOST: usize = 10_000;
 /// on the way of a pattern leads to; what a covered one leads to is closed, where a command could see it at all.
 ///
 /// # Errors
-/// `CarveOut` for a link that cannot be followed by its path, for one that leads nowhere where a command could
-/// make what it names, and for a covered one to an allowed directory, or to one around it.
+/// `CarveOut` for a link that cannot be followed by its path, and for a covered one to an allowed directory, or to
+/// one around it.
 pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<Vec<Cover>, Refusal> {
     let mut covers = Vec::new();
     for hit in &found.hits {
@@ -78,39 +78,37 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
             kind: Standing::of(target.kind),
         });
     }
-    match leads_nowhere(capability, sites, found, &covers) {
-        Some((hit, end)) => Err(link_to_nowhere(hit, &end)),
-        None => Ok(covers),
-    }
+    Ok(covers)
 }
 
-/// A link that leads nowhere, and the path at which a command could make something of it.
-fn leads_nowhere<'a>(
-    capability: &Capability,
-    sites: &[Site],
-    found: &'a Found,
-    covers: &[Cover],
-) -> Option<(&'a Hit, Vec<u8>)> {
+/// Refuses what no cover closes: a link that leads nowhere, where a command could make something of it.
+///
+/// # Errors
+/// `CarveOut`.
+pub fn leads_nowhere(capability: &Capability, sites: &[Site], found: &Found, covers: &[Cover]) -> Result<(), Refusal> {
     let mut ends = found
         .hits
         .iter()
         .filter_map(|hit| Some((hit, hit.nowhere.as_ref()?)))
         .peekable();
-    ends.peek()?;
+    if ends.peek().is_none() {
+        return Ok(());
+    }
     let closed: HashSet<&[u8]> = covers
         .iter()
         .filter(|cover| cover.kind == Standing::Directory && cover.closes != Closes::Moving)
         .map(|cover| cover.path.as_slice())
         .collect();
-    ends.map(|(hit, end)| (hit, end, locate(sites, end)))
-        .find(|(_, end, located)| {
-            let Some((root, _)) = located else { return false };
-            let depth = sites[*root].names.len();
-            // In a closed directory nothing can be made.
-            capability.roots()[*root].is_writable()
-                && !(depth..end.len()).any(|count| closed.contains(with_slash(&end[..count]).as_slice()))
-        })
-        .map(|(hit, end, _)| (hit, with_slash(end)))
+    for (hit, end) in ends {
+        let Some((root, _)) = locate(sites, end) else { continue };
+        let depth = sites[root].names.len();
+        // In a closed directory nothing can be made.
+        let is_closed = (depth..end.len()).any(|count| closed.contains(with_slash(&end[..count]).as_slice()));
+        if capability.roots()[root].is_writable() && !is_closed {
+            return Err(link_to_nowhere(hit, &with_slash(end)));
+        }
+    }
+    Ok(())
 }
 
 fn closes(hit: &Hit) -> Closes {

@@ -117,6 +117,16 @@ fn confinement(capability: &Capability) -> Confinement {
     }
 }
 
+impl Plan {
+    /// Refuses what it cannot close.
+    ///
+    /// # Errors
+    /// `CarveOut` for a link that leads nowhere, where the command could make something of it.
+    pub fn check(&self, capability: &Capability) -> Result<(), Refusal> {
+        covers::leads_nowhere(capability, &self.sites, &self.before, &self.confinement.covers)
+    }
+}
+
 /// Plans the confinement of one command. The tree is looked through each time: what exists when the
 /// command starts is what is closed.
 ///

@@ -152,7 +152,7 @@ pub fn sweep(
         if !hit.writable && !leads || !moved.insert(hit.lies.clone()) {
             continue;
         }
-        let is_closed = || closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names));
+        let is_closed = || closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names), <[u8]>::to_vec);
         let was_moved = || known.is_none() && closed.has(Object::of(hit)) && is_only_here(capability, hit);
         if !opened && !leads && is_closed() || was_moved() {
             continue;
@@ -182,7 +182,9 @@ pub fn sweep(
     if after.stopped.is_none() {
         // What lies behind a link is closed where it lies, and may only have lost the way to it.
         let told = |hit: &Hit| matches!(hit.why, Why::Pattern | Why::LinkAbove) && hit.spelled == hit.lies;
-        let open = |hit: &Hit| hit.writable && !closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names));
+        let open = |hit: &Hit| {
+            hit.writable && !closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names), <[u8]>::to_vec)
+        };
         let gone = |hit: &&Hit| told(hit) && after.at(&hit.spelled).is_none() && open(hit);
         swept.removed = before
             .hits

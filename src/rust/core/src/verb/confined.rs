@@ -35,6 +35,8 @@ impl<'a> Confined<'a> {
         let others = Others::now();
         let mut plan = confine::plan(capability, Scope::BEFORE, cancel)?;
         let overlap = Overlap::enter(capability, &mut plan, &others);
+        // Not for the sake of what another command made, and what goes.
+        plan.check(capability)?;
         let mut restrictions = Vec::new();
         if !enforcement.has(mechanism::MOUNT_NAMESPACE) {
             let grants = grants::grants(capability, &plan, cancel)?;
@@ -84,7 +86,7 @@ impl<'a> Confined<'a> {
         match swept {
             Err(_) => nothing_swept("carve_outs_not_looked_for"),
             Ok(swept) => {
-                self.overlap.tell_taken(&self.plan, &swept.taken);
+                self.overlap.tell_taken(&swept.taken);
                 let gap = if swept.stopped.is_some() {
                     Some("carve_outs_not_looked_for")
                 } else if swept.is_clean() {

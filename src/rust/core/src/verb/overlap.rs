@@ -9,9 +9,9 @@ use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::confine::closed::{paths, Closed, Object};
 use crate::confine::found::{Hit, Spot};
-use crate::confine::places::{absolute, holds, Site};
+use crate::confine::places::{absolute, holds, sites, Site};
 use crate::confine::Plan;
-use crate::facts::Kind;
+use crate::facts::{Identity, Kind};
 use crate::path;
 use crate::per_process::PerProcess;
 use crate::root::Root;
@@ -59,23 +59,71 @@ enum Doubt {
 }
 
 impl Known {
-    fn doubt(&self, path: &[u8], hit: &Hit) -> Option<Doubt> {
-        let (root, below) = locate(&self.sites, path)?;
-        let root = &self.capability.roots()[root];
-        if !root.is_writable() || below.is_empty() {
-            return None;
-        }
-        let names = locked(&self.names);
-        match names.closed.at(path) {
-            Some(stood) => (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood)),
-            None => (covers(root, below, hit.kind) && !names.closed.holds(path)).then_some(Doubt::Made),
+    /// What it may have to do with what stands at a place; `here` is where its roots are now.
+    fn doubt(&self, here: &[Site], place: &Place, hit: &Hit) -> Option<Doubt> {
+        place.ways(&self.capability, here).find_map(|way| {
+            let (index, below) = locate(here, &way)?;
+            let root = &self.capability.roots()[index];
+            if !root.is_writable() || below.is_empty() {
+                return None;
+            }
+            let names = locked(&self.names);
+            match names.closed.at(&absolute(&self.sites[index], below)) {
+                Some(stood) => (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood)),
+                // Nor can it have moved here what was closed to it.
+                None if names.closed.has(Object::of(hit)) => None,
+                None => (covers(root, below, hit.kind) && !names.closed.holds(&way, |now| self.then(here, now)))
+                    .then_some(Doubt::Made),
+            }
+        })
+    }
+
+    /// Where its roots are now. The user may have renamed a directory above.
+    fn here(&self) -> Vec<Site> {
+        sites(&self.capability).unwrap_or_else(|_| self.sites.clone())
+    }
+
+    /// What the path of something was when it started.
+    fn then(&self, here: &[Site], now: &[u8]) -> Vec<u8> {
+        locate(here, now).map_or_else(|| now.to_vec(), |(index, below)| absolute(&self.sites[index], below))
+    }
+
+    fn forget(&self, taken: &[Place]) {
+        let here = self.here();
+        let ways = taken.iter().flat_map(|place| place.ways(&self.capability, &here));
+        let taken: Vec<_> = ways.map(|way| self.then(&here, &way)).collect();
+        let mut names = locked(&self.names);
+        names.closed.forget(|path| taken.iter().any(|taken| holds(taken, path)));
+        names.taken.extend(taken);
+    }
+}
+
+/// Where something stands: a root, and its names there.
+struct Place {
+    root: Identity,
+    names: Vec<u8>,
+    path: Vec<u8>,
+}
+
+impl Place {
+    fn of(capability: &Capability, sites: &[Site], spot: &Spot) -> Self {
+        Self {
+            root: capability.roots()[spot.root].facts.identity,
+            names: spot.names.clone(),
+            path: absolute(&sites[spot.root], &spot.names),
         }
     }
 
-    fn forget(&self, taken: &[Vec<u8>]) {
-        let mut names = locked(&self.names);
-        names.closed.forget(|path| taken.iter().any(|taken| holds(taken, path)));
-        names.taken.extend_from_slice(taken);
+    /// The paths by which another capability may know it: this one, and where the same directory is a root by
+    /// another mount.
+    fn ways<'a>(&'a self, other: &'a Capability, here: &'a [Site]) -> impl Iterator<Item = Vec<u8>> + 'a {
+        let same = other
+            .roots()
+            .iter()
+            .zip(here)
+            .filter(|(root, _)| root.facts.identity == self.root);
+        let others = same.map(|(_, site)| absolute(site, &self.names));
+        std::iter::once(self.path.clone()).chain(others.filter(|path| *path != self.path))
     }
 }
 
@@ -109,12 +157,16 @@ impl Overlap {
         let sites = &plan.sites;
         // Nobody sees it before what it knows is complete: he would take the user's for its making.
         let mut register = register();
-        let others = locked(&others.0).clone();
+        let others: Vec<_> = locked(&others.0)
+            .iter()
+            .map(|other| (Arc::clone(other), other.here()))
+            .collect();
         plan.before.retain(|hit| {
-            for path in paths(hit, sites) {
+            for spot in [hit.spelled.clone(), hit.lies.clone()] {
+                let place = Place::of(capability, sites, &spot);
                 for doubt in others
                     .iter()
-                    .filter_map(|other| other.doubt(&path, hit))
+                    .filter_map(|(other, here)| other.doubt(here, &place, hit))
                     .collect::<Vec<_>>()
                 {
                     match doubt {
@@ -142,14 +194,13 @@ impl Overlap {
     }
 
     /// Tells the commands that run what was taken out: in their view, too, the names are free from then on.
-    pub fn tell_taken(&self, plan: &Plan, taken: &[Spot]) {
+    pub fn tell_taken(&self, taken: &[Spot]) {
         if taken.is_empty() {
             return;
         }
-        let taken: Vec<_> = taken
-            .iter()
-            .map(|spot| absolute(&plan.sites[spot.root], &spot.names))
-            .collect();
+        let capability = &self.0.capability;
+        let here = self.0.here();
+        let taken: Vec<_> = taken.iter().map(|spot| Place::of(capability, &here, spot)).collect();
         let running = register().running.clone();
         for other in running.iter().filter(|other| !Arc::ptr_eq(other, &self.0)) {
             other.forget(&taken);
