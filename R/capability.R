@@ -173,6 +173,11 @@ call_by_names <- function(fun, arguments) {
 #' mounts are entered (`rho_limits(mounts = TRUE)`), no root can be left out: it may be mounted once
 #' more inside one that is kept. Give `limits` without them.
 #'
+#' Confined commands of the smaller capability are also refused what those of this one are, for the
+#' sake of names that the smaller one does not see: what a covered link outside of its directories
+#' leads to. So both capabilities' directories are looked through before each of its commands. What
+#' a repository protects beside its `HEAD` cannot be named in `write`.
+#'
 #' @param read,write Directories to keep. Each must lie inside a root of the capability that allows
 #'   as much. What is not given stays as it is.
 #' @param cwd The new start of relative paths.

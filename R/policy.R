@@ -23,15 +23,15 @@ NULL
 #' and not what is carved out. Names that a pattern covers and that a command makes, a new
 #' `.Rprofile`, say, are moved to a quarantine when it has ended, and told in the result's
 #' `carve_outs`; so is what you make under such a name meanwhile. The quarantine is a directory
-#' beside the private `TMPDIR`; it stays when it holds something. What somebody else puts in the place of a covered file while a command runs is open
-#' to that command; it stays, and is told as `"replaced"`: look at it. A link that a pattern covers
-#' stays where it is, and is closed with what it leads to; where one leads nowhere and a command
-#' could make what it names, the command is refused (`CarveOut`). Setting the set-user-id and
-#' set-group-id bits is refused. Without network there are no sockets at all, Unix sockets and those
-#' to the same machine included: no PSOCK cluster (`parallel::mclapply()` works), no shiny, no
-#' development server. They cannot see, signal or trace any
-#' process outside, gain no privileges, and keep the user's identity without its capabilities: also
-#' when R runs as root.
+#' beside the private `TMPDIR`; it stays when it holds something. What somebody else puts in the
+#' place of a covered file while a command runs is open to that command; it stays, and is told as
+#' `"replaced"`: look at it. A link that a pattern covers stays where it is, and is closed with
+#' what it leads to; where one leads nowhere and a command could make what it names, the command is
+#' refused (`CarveOut`). Setting the set-user-id and set-group-id bits is refused. Without network
+#' there are no sockets at all, Unix sockets and those to the same machine included: no PSOCK
+#' cluster (`parallel::mclapply()` works), no shiny, no development server. They cannot see, signal
+#' or trace any process outside, gain no privileges, and keep the user's identity without its
+#' capabilities: also when R runs as root.
 #'
 #' What enforces this is found out when the capability is made and again for each call; print,
 #' result and receipt list it (`enforced_by`), with what it does not cover (`gaps`). The vignette

@@ -193,6 +193,20 @@ test_that("output arrives while the command runs, as whole text", {
   expect_identical(result@output, "a\u20acb\n")
 })
 
+test_that("output is told at most forty times a second", {
+  capability <- command_capability(new_tree())
+  told <- 0L
+  started <- proc.time()[["elapsed"]]
+  rho_bash(
+    capability,
+    "for i in $(seq 100); do echo $i; sleep 0.005; done",
+    on_output = function(text) told <<- told + 1L
+  )
+  # However long it took: without a bound there are a hundred.
+  expect_gt(told, 1L)
+  expect_lte(told, 40 * (proc.time()[["elapsed"]] - started) + 2)
+})
+
 test_that("who is slow to look loses the middle of what he is told, and nothing of the result", {
   tree <- new_tree()
   capability <- command_capability(tree)

@@ -336,3 +336,25 @@ test_that("what the user changes while a command runs stays, and is told", {
   expect_identical(told, data.frame(path = ".env", fate = "replaced"))
   expect_true("carve_out_left" %in% result@enforced_by$gaps)
 })
+
+test_that("a fork takes nothing for the making of commands that it never had", {
+  needs("promises")
+  tree <- new_tree()
+  at <- function(name) file.path(tree$root, name)
+  capability <- confined_capability(tree)
+  promise <- rho_bash_async(capability, "touch made; while [ ! -e over ]; do sleep 0.05; done")
+  expect_true(wait_until(function() file.exists(at("made"))))
+  fork <- parallel::mcparallel(
+    {
+      wait_until(function() file.exists(at("go")))
+      rho_bash(confined_capability(tree), "true")@carve_outs$path
+    },
+    silent = TRUE
+  )
+  put(at("over"), "")
+  settled(promise)
+  put(at(".env"), "KEY=1")
+  put(at("go"), "")
+  expect_identical(parallel::mccollect(fork)[[1]], character())
+  expect_true(file.exists(at(".env")))
+})

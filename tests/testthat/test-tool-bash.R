@@ -68,6 +68,17 @@ test_that("updates say what there is so far", {
   expect_true(all(vapply(told, function(text) startsWith("a\nb\nc\n", text), NA)))
 })
 
+test_that("updates come at most ten times a second", {
+  times <- numeric()
+  tell <- partial_results(function(result) times <<- c(times, proc.time()[["elapsed"]]))
+  until <- proc.time()[["elapsed"]] + 0.5
+  while (proc.time()[["elapsed"]] < until) {
+    tell("x")
+  }
+  expect_gte(length(times), 2L)
+  expect_true(all(diff(times) >= 0.099))
+})
+
 test_that("a long text is cut at characters", {
   expect_identical(last_part("abc", 10), "abc")
   euros <- strrep("\u20ac", 1000)

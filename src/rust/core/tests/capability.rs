@@ -469,7 +469,7 @@ fn a_narrower_environment_starts_from_the_minimal_set() {
         let named = capability.environment().names();
         named.map(|(name, kind)| (name.to_owned(), kind.as_str())).collect()
     };
-    let narrow = |capability: &Capability, keep: &[&str]| {
+    let narrow = |capability: &Arc<Capability>, keep: &[&str]| {
         capability
             .narrow(NarrowSpec {
                 environment: Some(texts(keep)),
@@ -494,6 +494,46 @@ fn a_narrower_environment_starts_from_the_minimal_set() {
     let kept = names(&narrow(&inherited, &["PATH"]));
     assert!(kept.contains(&("PATH".to_owned(), "inherited")), "{kept:?}");
     assert_eq!(kept.len(), names(&minimal).len());
+}
+
+/// A smaller capability would not see the `HEAD` beside which it stands.
+#[test]
+fn what_a_repository_protects_is_not_narrowed_to_for_writing() {
+    let tree = tempfile::tempdir().unwrap();
+    let top = tree.path().canonicalize().unwrap();
+    for name in ["bare/hooks/sub", "bare/refs", "plain/hooks"] {
+        std::fs::create_dir_all(top.join(name)).unwrap();
+    }
+    std::fs::write(top.join("bare/HEAD"), "").unwrap();
+    let bytes = |name: &str| top.join(name).as_os_str().as_bytes().to_vec();
+    let whole = Capability::new(CapabilitySpec {
+        write: vec![bytes("")],
+        ..CapabilitySpec::new(bytes("."))
+    })
+    .unwrap();
+    let narrow = |name: &str, write: bool| {
+        let paths = Some(vec![bytes(name)]);
+        let spec = if write {
+            NarrowSpec {
+                write: paths,
+                ..NarrowSpec::default()
+            }
+        } else {
+            NarrowSpec {
+                read: paths,
+                write: Some(Vec::new()),
+                ..NarrowSpec::default()
+            }
+        };
+        whole.narrow(spec).map(drop).map_err(|misuse| misuse.kind)
+    };
+    for name in ["bare/hooks", "bare/hooks/sub"] {
+        assert_eq!(narrow(name, true), Err("wider"), "{name}");
+        assert_eq!(narrow(name, false), Ok(()), "{name}");
+    }
+    for name in ["bare", "bare/refs", "plain/hooks"] {
+        assert_eq!(narrow(name, true), Ok(()), "{name}");
+    }
 }
 
 #[test]

@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rhocap_core::admission::admit;
-use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec, Reserved};
+use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec, NarrowSpec, Reserved};
 use rhocap_core::confine::copy::MOST_BYTES;
 use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
-use rhocap_core::confine::quarantine::{self, Fate, Swept};
+use rhocap_core::confine::quarantine::{self, Fate, Look, Swept};
 use rhocap_core::confine::scan::scan;
 use rhocap_core::confine::{self, Plan};
 use rhocap_core::effect::Cancel;
@@ -127,8 +127,18 @@ fn covers(tree: &Tree, plan: &Plan) -> Vec<String> {
 }
 
 fn sweep(tree: &Tree, capability: &Capability, plan: &Plan) -> Swept {
-    let (sites, before, cancel) = (&plan.sites, &plan.before, Cancel::default());
-    quarantine::sweep(capability, sites, before, &[], tree.quarantine(), Scope::AFTER, &cancel).unwrap()
+    sweep_into(tree.quarantine(), capability, plan)
+}
+
+fn sweep_into(quarantine: OwnedFd, capability: &Capability, plan: &Plan) -> Swept {
+    let look = Look {
+        capability,
+        sites: &plan.sites,
+        before: &plan.before,
+        opened: &[],
+        within: None,
+    };
+    quarantine::sweep(&look, quarantine, Scope::AFTER, &Cancel::default()).unwrap()
 }
 
 /// What was made, as `deny path`, sorted.
@@ -567,6 +577,63 @@ fn inner_roots_are_judged_by_themselves() {
         let there = fs::metadata(tree.at(root)).unwrap();
         assert_eq!((place.device, place.inode), (there.dev(), there.ino()), "{root}");
     }
+}
+
+/// What is closed in a capability for the sake of names elsewhere is closed in a smaller one.
+#[test]
+fn narrowing_opens_nothing() {
+    let tree = Tree::new();
+    tree.make(&[
+        "root/CLAUDE.md -> sub/ai.md",
+        "root/sub/ai.md",
+        "root/.env -> sub/deep/prod",
+        "root/sub/deep/prod",
+        "root/renv -> sub/lib",
+        "root/sub/lib/activate.R",
+        "root/.git/hooks -> ../sub/hk",
+        "root/sub/hk/x",
+        "root/.claude/docs -> ../docs",
+        "root/docs/in/x",
+        "root/sub/f",
+    ]);
+    let whole = tree.capability(|_| {});
+    let narrow = |from: &Arc<Capability>, names: &[&str]| {
+        let paths = names.iter().map(|name| bytes(&tree.at(name))).collect();
+        from.narrow(NarrowSpec {
+            read: Some(Vec::new()),
+            write: Some(paths),
+            cwd: Some(bytes(&tree.at(names[0]))),
+            ..NarrowSpec::default()
+        })
+        .unwrap()
+    };
+    let smaller = narrow(&whole, &["root/sub", "root/docs/in"]);
+    let expected = [
+        "protect root/sub/ai.md",
+        "deny root/sub/deep/prod",
+        "protect root/sub/hk/",
+        "keep root/sub/lib/",
+        "protect root/sub/lib/activate.R",
+    ];
+    let planned = plan(&smaller);
+    assert_eq!(covers(&tree, &planned), expected);
+    let writable: Vec<_> = planned
+        .confinement
+        .places
+        .iter()
+        .map(|place| (tree.short(&place.path), place.write))
+        .collect();
+    let expected = [("root/docs/in", false), ("root/sub", true)];
+    assert_eq!(writable, expected.map(|(path, write)| (path.to_owned(), write)));
+    // And in one that is smaller still.
+    let smallest = narrow(&smaller, &["root/sub/deep"]);
+    assert_eq!(covers(&tree, &plan(&smallest)), ["deny root/sub/deep/prod"]);
+    // Where nothing is left out, once is enough.
+    assert!(whole.narrow(NarrowSpec::default()).unwrap().around().is_none());
+    // What is denied, is denied as a whole.
+    tree.make(&["root/.aws -> secrets", "root/secrets/in/x"]);
+    let refusal = try_plan(&narrow(&whole, &["root/secrets/in"])).unwrap_err();
+    assert_eq!(refusal.code, Code::CarveOut);
 }
 
 #[test]
@@ -1253,17 +1320,7 @@ fn a_quarantine_on_another_file_system() {
     tree.make(&["root/.kube/x", "root/.kube/y -> /etc/passwd"]);
     fs::set_permissions(tree.at("root/.kube/x"), fs::Permissions::from_mode(0o000)).unwrap();
     let into = fs::File::open(other.path()).unwrap();
-    let cancel = Cancel::default();
-    let swept = quarantine::sweep(
-        &capability,
-        &before.sites,
-        &before.before,
-        &[],
-        into,
-        Scope::AFTER,
-        &cancel,
-    )
-    .unwrap();
+    let swept = sweep_into(into.into(), &capability, &before);
     let mut fates: Vec<_> = swept
         .created
         .iter()
@@ -1490,17 +1547,7 @@ fn mounts_in_a_namespace() {
     tree.make(&["root/.aws/there/", "mounted/x"]);
     mount_bind(tree.at("mounted"), tree.at("root/.aws/there")).unwrap();
     let into = fs::File::open(other.path()).unwrap();
-    let cancel = Cancel::default();
-    let swept = quarantine::sweep(
-        &capability,
-        &before.sites,
-        &before.before,
-        &[],
-        into,
-        Scope::AFTER,
-        &cancel,
-    )
-    .unwrap();
+    let swept = sweep_into(into.into(), &capability, &before);
     assert!(matches!(swept.created[0].fate, Fate::Aside(_)), "{:?}", swept.created);
     assert!(tree.at("mounted/x").exists());
 }

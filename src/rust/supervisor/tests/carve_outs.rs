@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::{deny, on_a_thread, skip, NAMESPACES};
-use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec};
+use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec, NarrowSpec};
 use rhocap_core::misuse::Misuse;
 use rhocap_core::outcome::{Code, Refusal};
 use rhocap_core::policy::Process;
@@ -563,6 +563,50 @@ fn links_in_what_is_only_readable() {
     symlink("../../later", at("lib/pkg/CLAUDE.md")).unwrap();
     let refusal = fixture.try_run("echo x > later").unwrap_err();
     assert_eq!(refusal.code, Code::CarveOut);
+}
+
+/// What a smaller capability cannot see is closed to its commands all the same.
+#[test]
+fn links_of_a_larger_capability() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let at = |name: &str| fixture.root.join(name);
+    fs::create_dir_all(at("src/deep")).unwrap();
+    for (text, name) in [("src/a", "CLAUDE.md"), ("src/deep", "renv"), ("src/hooks", ".github")] {
+        symlink(text, at(name)).unwrap();
+    }
+    let narrowed = fixture.capability.narrow(NarrowSpec {
+        read: Some(Vec::new()),
+        write: Some(vec![bytes(at("src"))]),
+        cwd: Some(bytes(at("src"))),
+        ..NarrowSpec::default()
+    });
+    let narrowed = narrowed.unwrap();
+    for refused in ["echo x > a", "mv deep x", "rm -r hooks"] {
+        let (done, output, _) = run(&narrowed, refused).unwrap();
+        assert!(!done, "{refused}: {output}");
+    }
+    let (done, output, carved) = run(
+        &narrowed,
+        "echo x > deep/activate.R; mkdir hooks/workflows; echo x > new; echo x > .Rprofile",
+    )
+    .unwrap();
+    assert!(done, "{output}");
+    assert_eq!(
+        carved,
+        ["kept .Rprofile", "kept deep/activate.R", "kept hooks/workflows"]
+    );
+    assert!(at("src/new").exists() && !at("src/deep/activate.R").exists());
+    // The user's own, elsewhere and meanwhile.
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&narrowed, "touch made; while [ ! -e over ]; do sleep 0.02; done").unwrap());
+        wait_for(&at("src/made"));
+        fs::write(at(".Rprofile"), "IN\n").unwrap();
+        fs::write(at("src/over"), "").unwrap();
+        assert_eq!(running.join().unwrap().2, [""; 0]);
+    });
+    assert!(at(".Rprofile").exists());
+    symlink("src/nowhere", at("AGENTS.md")).unwrap();
+    assert_eq!(run(&narrowed, "true").unwrap_err().code, Code::CarveOut);
 }
 
 /// What the user does to a link while a command runs stays, and is told.

@@ -107,6 +107,10 @@ impl Capability {
                 .cloned()
                 .collect();
         }
+        // What is closed for the sake of names that this one does not see.
+        if let Some(around) = &self.around {
+            facts["around"] = around.digest.clone().into();
+        }
         facts["schema"] = "rhocap.capability/1".into();
         blake3::hash(facts.to_string().as_bytes()).to_hex()[..32].to_owned()
     }

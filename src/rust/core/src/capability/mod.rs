@@ -63,6 +63,8 @@ pub struct Capability {
     limits: Limits,
     reserved: Vec<Reserved>,
     commands: Option<Commands>,
+    /// The one that this one was narrowed from, where that has roots which this one has not.
+    around: Option<Arc<Self>>,
 }
 
 /// What a capability has when it may run commands.
@@ -96,6 +98,7 @@ struct Parts {
     reserved: Vec<Reserved>,
     /// The program when it is open already.
     commands: (CommandSpec, Option<Arc<Program>>),
+    around: Option<Arc<Capability>>,
 }
 
 /// A capability of which it is not known yet whether the host enforces it.
@@ -171,6 +174,7 @@ impl Capability {
             limits: spec.limits,
             reserved: spec.reserved,
             commands: (spec.commands, None),
+            around: None,
         })
     }
 
@@ -187,6 +191,7 @@ impl Capability {
             limits,
             reserved,
             commands,
+            around,
         } = parts;
         let beside = commands.0.beside.clone();
         let commands = if process == Process::None {
@@ -321,6 +326,7 @@ impl Capability {
             limits,
             reserved,
             commands,
+            around,
         };
         capability.digest = capability.compute_digest();
         Ok(Unproven(capability))
@@ -336,6 +342,13 @@ impl Capability {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// The one that this one was narrowed from, where that has roots which this one has not: what is closed to its
+    /// commands for the sake of a name there is closed to this one's.
+    #[must_use]
+    pub const fn around(&self) -> Option<&Arc<Self>> {
+        self.around.as_ref()
     }
 
     /// The roots.

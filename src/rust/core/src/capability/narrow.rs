@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::{enforceable, most_specific, with_slash, Candidate, Capability, NarrowSpec, Parts, Unproven};
+use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::limits::Limits;
 use crate::misuse::Misuse;
+use crate::path;
 use crate::policy::{Network, Process};
 use crate::root::{self, Anchor, Opened, Origin, Root, RootAccess};
 
@@ -38,7 +40,7 @@ impl Capability {
     ///
     /// # Errors
     /// `wider` for anything that this capability does not allow, and the errors of [`Self::new`].
-    pub fn narrow(&self, spec: NarrowSpec) -> Result<Arc<Self>, Misuse> {
+    pub fn narrow(self: &Arc<Self>, spec: NarrowSpec) -> Result<Arc<Self>, Misuse> {
         self.narrow_unproven(spec)?.prove(&Cancel::default())
     }
 
@@ -46,7 +48,7 @@ impl Capability {
     ///
     /// # Errors
     /// Those of [`Self::narrow`] that do not depend on that.
-    pub fn narrow_unproven(&self, spec: NarrowSpec) -> Result<Unproven, Misuse> {
+    pub fn narrow_unproven(self: &Arc<Self>, spec: NarrowSpec) -> Result<Unproven, Misuse> {
         let wider = |what: &str, shown: &str| {
             Misuse::new(
                 "wider",
@@ -118,6 +120,11 @@ impl Capability {
         }
         self.keep_inner(&mut candidates);
         self.leave_no_mount(&candidates, &limits)?;
+        let around = if self.shared_roots().all(|root| is_kept(root, &candidates)) {
+            self.around.clone()
+        } else {
+            Some(Arc::clone(self))
+        };
         let cwd = match &spec.cwd {
             Some(given) => root::open("cwd", given)?,
             None => self.cwd.opened.clone(),
@@ -140,6 +147,7 @@ impl Capability {
             commands: self.commands.as_ref().map_or_else(Default::default, |commands| {
                 (commands.spec.clone(), Some(Arc::clone(&commands.program)))
             }),
+            around,
         })
     }
 
@@ -209,6 +217,18 @@ impl Capability {
             return Err(wider(
                 "is not the directory that the capability reaches under this name",
             ));
+        }
+        let names = path::join(&prefix);
+        let by_name = outer.matching(Effect::Protect, &names, Leaf::Directory);
+        if let (RootAccess::Write, None, Some(rule)) = (
+            access,
+            by_name,
+            outer.covering(Effect::Protect, &names, Leaf::Directory),
+        ) {
+            // A smaller one could not see that this stands beside a `HEAD`.
+            return Err(wider(&format!(
+                "belongs to a git repository and is protected (\"{rule}\"); only reading can be given"
+            )));
         }
         let inherited = outer
             .anchors

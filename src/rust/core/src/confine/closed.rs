@@ -75,6 +75,13 @@ impl Closed {
         closed
     }
 
+    /// Adds what is closed for another's sake.
+    pub fn extend(&mut self, other: Self) {
+        self.names.extend(other.names);
+        self.objects.extend(other.objects);
+        self.whole.extend(other.whole);
+    }
+
     /// Whether an object stood under any name.
     #[must_use]
     pub fn has(&self, object: Object) -> bool {

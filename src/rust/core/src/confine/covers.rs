@@ -12,7 +12,7 @@ use crate::process::confinement::{Closes, Cover, Standing};
 use crate::root::Root;
 
 use super::found::{Found, Hit, Why};
-use super::places::{absolute, locate, Site};
+use super::places::{absolute, locate_names, Site};
 
 /// Most covers of one command: each is a mount or more.
 pub const MOST: usize = 10_000;
@@ -39,7 +39,7 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
         }
         let writable = |root: usize| capability.roots()[root].is_writable();
         for passed in &hit.way {
-            if locate(sites, &passed.place).is_some_and(|(root, _)| writable(root)) {
+            if locate_names(sites, &passed.place).is_some_and(|(root, _)| writable(root)) {
                 covers.push(Cover {
                     path: with_slash(&passed.place),
                     closes: Closes::Moving,
@@ -100,7 +100,9 @@ pub fn leads_nowhere(capability: &Capability, sites: &[Site], found: &Found, cov
         .map(|cover| cover.path.as_slice())
         .collect();
     for (hit, end) in ends {
-        let Some((root, _)) = locate(sites, end) else { continue };
+        let Some((root, _)) = locate_names(sites, end) else {
+            continue;
+        };
         let depth = sites[root].names.len();
         // In a closed directory nothing can be made.
         let is_closed = (depth..end.len()).any(|count| closed.contains(with_slash(&end[..count]).as_slice()));
@@ -131,6 +133,14 @@ fn cover(sites: &[Site], hit: &Hit) -> Cover {
 pub fn mounts(sites: &[Site], found: &Found) -> Vec<Cover> {
     let hits = found.hits.iter().filter(|hit| hit.why == Why::Mount);
     hits.map(|hit| cover(sites, hit)).collect()
+}
+
+pub(super) fn denied_around(cover: &[u8], place: &[u8]) -> Refusal {
+    Refusal::new(Code::CarveOut).say(format!(
+        "\"{}\" lies in \"{}\", which is closed to commands of the capability that this one was narrowed from. Leave it out.",
+        display(place),
+        display(cover)
+    ))
 }
 
 fn link_not_followed(hit: &Hit) -> Refusal {

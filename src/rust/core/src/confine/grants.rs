@@ -142,12 +142,13 @@ pub fn grants(capability: &Capability, plan: &Plan, cancel: &Cancel) -> Result<G
             continue;
         }
         let found = &root.facts;
-        let access = if root.is_writable() {
+        let site = &plan.sites[index].path;
+        let access = if places.iter().any(|place| place.write && place.path == *site) {
             Access::Write
         } else {
             Access::Read
         };
-        splitter.split(root, &plan.sites[index].path, b"", found, access)?;
+        splitter.split(root, site, b"", found, access)?;
     }
     // Of the private directory there are places, which hold no carve-outs.
     let placed: HashSet<&[u8]> = plan.sites.iter().map(|site| site.path.as_slice()).collect();

@@ -18,12 +18,14 @@ pub mod quarantine;
 pub mod scan;
 pub mod system;
 
+use std::sync::Arc;
+
 use crate::capability::Capability;
 use crate::effect::Cancel;
 use crate::misuse::Misuse;
 use crate::outcome::{Code, Refusal};
 use crate::policy::Network;
-use crate::process::confinement::{mechanism, Bounds, Confinement, Cover, Enforcement};
+use crate::process::confinement::{mechanism, Bounds, Closes, Confinement, Cover, Enforcement, Place};
 use crate::process::probe;
 
 use self::found::{Found, Scope};
@@ -41,6 +43,63 @@ pub struct Plan {
     pub sites: Vec<Site>,
     /// The carve-outs that exist now.
     pub before: Found,
+    /// The same of the capabilities that this one was narrowed from.
+    pub around: Vec<Around>,
+}
+
+/// A capability around one, and what is closed for its sake.
+#[derive(Debug)]
+pub struct Around {
+    /// The capability.
+    pub capability: Arc<Capability>,
+    /// Where each of its roots is.
+    pub sites: Vec<Site>,
+    /// Its carve-outs.
+    pub before: Found,
+}
+
+impl Around {
+    fn all(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Vec<Self>, Refusal> {
+        let mut all = Vec::new();
+        let mut next = capability.around();
+        while let Some(around) = next {
+            let sites = places::sites(around)?;
+            let before = scanned(around, &sites, scope, cancel)?;
+            all.push(Self {
+                capability: Arc::clone(around),
+                sites,
+                before,
+            });
+            next = around.around();
+        }
+        Ok(all)
+    }
+
+    /// Closes what is closed for its sake.
+    fn close(&self, places: &mut [Place], covers: &mut Vec<Cover>) -> Result<(), Refusal> {
+        for cover in covers::covers(&self.capability, &self.sites, &self.before)? {
+            for place in places
+                .iter_mut()
+                .filter(|place| places::holds(&cover.path, &place.path))
+            {
+                match cover.closes {
+                    Closes::All => return Err(covers::denied_around(&cover.path, &place.path)),
+                    Closes::Writing => place.write = false,
+                    Closes::Moving => {}
+                }
+            }
+            covers.push(cover);
+        }
+        Ok(())
+    }
+}
+
+fn scanned(capability: &Capability, sites: &[Site], scope: Scope, cancel: &Cancel) -> Result<Found, Refusal> {
+    let found = scan::scan(capability, sites, None, scope, cancel)?;
+    match found.stopped {
+        Some(stop) => Err(stop.refusal(scope)),
+        None => Ok(found),
+    }
 }
 
 /// Names that a pattern covers and that a command makes: they are looked for when it has ended.
@@ -123,7 +182,11 @@ impl Plan {
     /// # Errors
     /// `CarveOut` for a link that leads nowhere, where the command could make something of it.
     pub fn check(&self, capability: &Capability) -> Result<(), Refusal> {
-        covers::leads_nowhere(capability, &self.sites, &self.before, &self.confinement.covers)
+        let around = self.around.iter().map(|around| &around.before);
+        for found in [&self.before].into_iter().chain(around) {
+            covers::leads_nowhere(capability, &self.sites, found, &self.confinement.covers)?;
+        }
+        Ok(())
     }
 }
 
@@ -136,12 +199,13 @@ impl Plan {
 pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Plan, Refusal> {
     let limits = capability.limits();
     let sites = places::sites(capability)?;
-    let places = places::places(capability, &sites)?;
-    let before = scan::scan(capability, &sites, None, scope, cancel)?;
-    if let Some(stop) = before.stopped {
-        return Err(stop.refusal(scope));
-    }
+    let mut places = places::places(capability, &sites)?;
+    let before = scanned(capability, &sites, scope, cancel)?;
     let mut covers = covers::covers(capability, &sites, &before)?;
+    let around = Around::all(capability, scope, cancel)?;
+    for outer in &around {
+        outer.close(&mut places, &mut covers)?;
+    }
     let mut hidden = covers::mounts(&sites, &before);
     hidden.extend(mountinfo::covers(capability, &sites)?);
     if limits.mounts {
@@ -172,5 +236,6 @@ pub fn plan(capability: &Capability, scope: Scope, cancel: &Cancel) -> Result<Pl
         hidden,
         sites,
         before,
+        around,
     })
 }

@@ -14,7 +14,7 @@ use crate::path;
 use crate::process::confinement::{Closes, Cover, Standing};
 use crate::root::Root;
 
-use super::places::{absolute, locate, Site};
+use super::places::{absolute, locate_names, Site};
 
 /// Whether the scan meets the directories that are mounted in a root: what other mounts hold that are entered
 /// must be looked at, because a root may be mounted there once more.
@@ -38,7 +38,7 @@ pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cove
         .map_err(|_| Refusal::new(Code::SystemError).say("Without /proc it cannot be told what is mounted."))?;
     let mut covers = Vec::new();
     for names in points.iter().filter_map(|point| path::names(point)) {
-        let Some((index, below)) = locate(sites, &names).filter(|(_, below)| !below.is_empty()) else {
+        let Some((index, below)) = locate_names(sites, &names).filter(|(_, below)| !below.is_empty()) else {
             continue;
         };
         let root = &capability.roots()[index];

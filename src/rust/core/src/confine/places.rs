@@ -89,8 +89,26 @@ pub(super) fn places(capability: &Capability, sites: &[Site]) -> Result<Vec<Plac
     Ok(places)
 }
 
-/// The root in which a path without links lies, and its joined names there.
-pub(super) fn locate(sites: &[Site], names: &[Vec<u8>]) -> Option<(usize, Vec<u8>)> {
+/// The root in which a path without links lies, and its names there.
+#[must_use]
+pub fn locate<'a>(sites: &[Site], path: &'a [u8]) -> Option<(usize, &'a [u8])> {
+    let below = |site: &Site| {
+        if site.names.is_empty() {
+            path.get(1..)
+        } else {
+            path::below(path, &site.path)
+        }
+    };
+    let inside = |(index, site)| Some((index, below(site)?));
+    sites
+        .iter()
+        .enumerate()
+        .filter_map(inside)
+        .min_by_key(|(_, below)| below.len())
+}
+
+/// The same of names.
+pub(super) fn locate_names(sites: &[Site], names: &[Vec<u8>]) -> Option<(usize, Vec<u8>)> {
     sites
         .iter()
         .enumerate()

@@ -96,7 +96,7 @@ pub struct Swept {
     pub created: Vec<CarveOutCreated>,
     /// Names that it removed.
     pub removed: Vec<CarveOutRemoved>,
-    /// Where stood what was taken out.
+    /// Where stood what was taken out, in the roots of the command's capability.
     #[serde(skip)]
     pub taken: Vec<Spot>,
     /// Why not everything was looked at: a word of [`Stop`]. A receipt must tell it.
@@ -114,21 +114,38 @@ impl Swept {
     }
 }
 
+/// From a place in the roots of a capability around to the same in those of the command's.
+pub type Within<'a> = &'a dyn Fn(&Spot) -> Option<Spot>;
+
+/// What is looked through after a command, and what is known of it.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// The capability whose patterns count.
+    pub capability: &'a Capability,
+    /// Where each of its roots is.
+    pub sites: &'a [Site],
+    /// What was there before.
+    pub before: &'a Found,
+    /// The paths at which nothing was closed any more when the command ended.
+    pub opened: &'a [&'a [u8]],
+    /// Where the capability is one around the command's: the place that the command's knows, for what it could
+    /// reach. That is what it is told by then.
+    pub within: Option<Within<'a>>,
+}
+
 /// Looks through the roots again and moves what is new under a covered name to `quarantine`, an open
-/// directory outside of all roots. `sites` and `before` are the plan's; at the paths `opened` nothing was closed any
-/// more when the command ended.
+/// directory outside of all roots.
 ///
 /// # Errors
 /// `Cancelled`.
-pub fn sweep(
-    capability: &Capability,
-    sites: &[Site],
-    before: &Found,
-    opened: &[&[u8]],
-    quarantine: impl AsFd,
-    scope: Scope,
-    cancel: &Cancel,
-) -> Result<Swept, Refusal> {
+pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Cancel) -> Result<Swept, Refusal> {
+    let Look {
+        capability,
+        sites,
+        before,
+        opened,
+        within,
+    } = *look;
     let after = scan(capability, sites, Some(before), scope, cancel)?;
     let mut swept = Swept {
         stopped: after.stopped.map(Stop::as_str),
@@ -146,6 +163,11 @@ pub fn sweep(
             continue;
         }
         let known = before.at(&hit.spelled);
+        let (told, taken) = match within.map(|within| within(&hit.lies)) {
+            None => (hit.spelled.clone(), hit.lies.clone()),
+            Some(Some(spot)) => (spot.clone(), spot),
+            Some(None) => continue,
+        };
         // A link leads from where nothing can be written to where a command writes.
         let leads = known.is_some_and(|known| known.is(hit));
         // Two links may lead to one place.
@@ -162,7 +184,7 @@ pub fn sweep(
         } else {
             match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier) {
                 Ok(Some(fate)) => {
-                    swept.taken.push(hit.lies.clone());
+                    swept.taken.push(taken);
                     fate
                 }
                 // It is gone by itself.
@@ -171,15 +193,15 @@ pub fn sweep(
             }
         };
         swept.created.push(CarveOutCreated {
-            root: hit.spelled.root,
-            path: display(&hit.spelled.names),
+            root: told.root,
+            path: display(&told.names),
             pattern: rule(hit),
             effect: hit.effect.as_str(),
             kind: hit.kind.as_str(),
             fate,
         });
     }
-    if after.stopped.is_none() {
+    if after.stopped.is_none() && within.is_none() {
         // What lies behind a link is closed where it lies, and may only have lost the way to it.
         let told = |hit: &Hit| matches!(hit.why, Why::Pattern | Why::LinkAbove) && hit.spelled == hit.lies;
         let open = |hit: &Hit| {

@@ -29,7 +29,7 @@ use crate::root::Root;
 use super::found::{Found, Hit, Scope, Spot, Stop, Target, Why};
 use super::links::follow;
 use super::mountinfo::{any_below, walks};
-use super::places::{locate, path_of, Site};
+use super::places::{locate_names, path_of, Site};
 
 /// Walks all roots to which patterns apply, or in which other mounts are entered. With `before`, only names that are not as they were there
 /// matter: such a directory is not entered, because all of it goes, and directories that are closed to
@@ -632,7 +632,7 @@ impl Walk<'_> {
         let Some(path) = path::names(&path_of(&handle)?) else {
             return Ok(None);
         };
-        let spot = locate(self.sites, &path).map(|(root, names)| Spot { root, names });
+        let spot = locate_names(self.sites, &path).map(|(root, names)| Spot { root, names });
         let writable = spot
             .as_ref()
             .is_some_and(|spot| self.capability.roots()[spot.root].is_writable());

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::capability::Capability;
-use crate::confine::found::Scope;
-use crate::confine::quarantine::{self, Fate, Swept};
+use crate::confine::found::{Scope, Spot};
+use crate::confine::places::{absolute, locate};
+use crate::confine::quarantine::{self, Fate, Look, Swept};
 use crate::confine::{self, grants, Plan};
 use crate::effect::Cancel;
 use crate::outcome::{Code, Refusal};
@@ -73,34 +74,50 @@ impl<'a> Confined<'a> {
         self.overlap.forget_taken(&mut self.plan);
         let cover = |index: &u32| self.covers.get(usize::try_from(*index).ok()?).map(Vec::as_slice);
         let opened: Vec<&[u8]> = opened.iter().filter_map(cover).collect();
-        // Not to be cancelled: a file that git would run must not stay because somebody was in a hurry.
-        let swept = quarantine::sweep(
-            self.capability,
-            &self.plan.sites,
-            &self.plan.before,
-            &opened,
-            &place,
-            Scope::AFTER,
-            &Cancel::default(),
-        );
-        match swept {
-            Err(_) => nothing_swept("carve_outs_not_looked_for"),
-            Ok(swept) => {
-                self.overlap.tell_taken(&swept.taken);
-                let gap = if swept.stopped.is_some() {
-                    Some("carve_outs_not_looked_for")
-                } else if swept.is_clean() {
-                    None
-                } else {
-                    Some("carve_out_left")
-                };
-                (records(swept), gap)
-            }
+        let plan = &self.plan;
+        let own = Look {
+            capability: self.capability,
+            sites: &plan.sites,
+            before: &plan.before,
+            opened: &opened,
+            within: None,
+        };
+        let mut gap = None;
+        let mut told = Vec::new();
+        for index in 0..=plan.around.len() {
+            let around = index.checked_sub(1).map(|index| &plan.around[index]);
+            let within = |spot: &Spot| {
+                let path = absolute(&around?.sites[spot.root], &spot.names);
+                let (root, names) = locate(&plan.sites, &path)?;
+                let names = names.to_vec();
+                Some(Spot { root, names })
+            };
+            let look = around.map_or(own, |around| Look {
+                capability: &around.capability,
+                sites: &around.sites,
+                before: &around.before,
+                within: Some(&within),
+                ..own
+            });
+            // Not to be cancelled: a file that git would run must not stay because somebody was in a hurry.
+            let Ok(swept) = quarantine::sweep(&look, &place, Scope::AFTER, &Cancel::default()) else {
+                return (told, Some("carve_outs_not_looked_for"));
+            };
+            self.overlap.tell_taken(&swept.taken);
+            gap = if swept.stopped.is_some() {
+                Some("carve_outs_not_looked_for")
+            } else if swept.is_clean() {
+                gap
+            } else {
+                gap.or(Some("carve_out_left"))
+            };
+            told.extend(records(swept));
         }
+        (told, gap)
     }
 }
 
-fn records(swept: Swept) -> Vec<CarveOut> {
+fn records(swept: Swept) -> impl Iterator<Item = CarveOut> {
     let created = swept.created.into_iter().map(|made| CarveOut {
         fate: match made.fate {
             Fate::Kept(_) => "kept",
@@ -122,5 +139,5 @@ fn records(swept: Swept) -> Vec<CarveOut> {
         fate: "gone",
         kept_as: None,
     });
-    created.chain(removed).collect()
+    created.chain(removed)
 }

@@ -9,10 +9,9 @@ use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
 use crate::confine::closed::{paths, Closed, Object};
 use crate::confine::found::{Hit, Spot};
-use crate::confine::places::{absolute, holds, sites, Site};
+use crate::confine::places::{absolute, holds, locate, sites, Site};
 use crate::confine::Plan;
 use crate::facts::{Identity, Kind};
-use crate::path;
 use crate::per_process::PerProcess;
 use crate::root::Root;
 
@@ -38,9 +37,49 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A command, and what was closed when it started.
 #[derive(Debug)]
 struct Known {
+    /// Its capability and those around that one, and where their roots were.
+    views: Vec<View>,
+    names: Mutex<Names>,
+}
+
+#[derive(Debug)]
+struct View {
     capability: Arc<Capability>,
     sites: Vec<Site>,
-    names: Mutex<Names>,
+}
+
+impl View {
+    /// Where the roots are now. The user may have renamed a directory above.
+    fn here(&self) -> Vec<Site> {
+        sites(&self.capability).unwrap_or_else(|_| self.sites.clone())
+    }
+
+    /// What the path of something was when the command started.
+    fn then(&self, here: &[Site], now: &[u8]) -> Vec<u8> {
+        locate(here, now).map_or_else(|| now.to_vec(), |(index, below)| absolute(&self.sites[index], below))
+    }
+
+    /// The root in which something stands, and its names there: by its path, and where the same directory is a root
+    /// by another mount.
+    fn find<'a>(
+        &'a self,
+        here: &'a [Site],
+        place: &Place,
+    ) -> impl Iterator<Item = (&'a Root, Vec<u8>, Vec<u8>)> + use<'a> {
+        let roots = self.capability.roots();
+        let same = roots
+            .iter()
+            .zip(here)
+            .filter(|(root, _)| root.facts.identity == place.root);
+        let mut ways = vec![place.path.clone()];
+        ways.extend(same.map(|(_, site)| absolute(site, &place.names)));
+        ways.dedup();
+        ways.into_iter().filter_map(|way| {
+            let (index, below) = locate(here, &way)?;
+            let below = below.to_vec();
+            (!below.is_empty()).then(|| (&roots[index], below, way))
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -59,39 +98,46 @@ enum Doubt {
 }
 
 impl Known {
-    /// What it may have to do with what stands at a place; `here` is where its roots are now.
-    fn doubt(&self, here: &[Site], place: &Place, hit: &Hit) -> Option<Doubt> {
-        place.ways(&self.capability, here).find_map(|way| {
-            let (index, below) = locate(here, &way)?;
-            let root = &self.capability.roots()[index];
-            if !root.is_writable() || below.is_empty() {
-                return None;
-            }
-            let names = locked(&self.names);
-            match names.closed.at(&absolute(&self.sites[index], below)) {
-                Some(stood) => (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood)),
-                // Nor can it have moved here what was closed to it.
-                None if names.closed.has(Object::of(hit)) => None,
-                None => (covers(root, below, hit.kind) && !names.closed.holds(&way, |now| self.then(here, now)))
-                    .then_some(Doubt::Made),
-            }
-        })
+    fn here(&self) -> Vec<Vec<Site>> {
+        self.views.iter().map(View::here).collect()
     }
 
-    /// Where its roots are now. The user may have renamed a directory above.
-    fn here(&self) -> Vec<Site> {
-        sites(&self.capability).unwrap_or_else(|_| self.sites.clone())
-    }
-
-    /// What the path of something was when it started.
-    fn then(&self, here: &[Site], now: &[u8]) -> Vec<u8> {
-        locate(here, now).map_or_else(|| now.to_vec(), |(index, below)| absolute(&self.sites[index], below))
+    /// What it may have to do with what stands at a place, as it is spelled and where it lies; `here` is where its
+    /// roots are now.
+    fn doubt(&self, here: &[Vec<Site>], places: &[Place; 2], hit: &Hit) -> Option<Doubt> {
+        let [_, lies] = places;
+        let mut there = self.views[0].find(&here[0], lies);
+        if !there.any(|(root, _, _)| root.is_writable()) {
+            return None;
+        }
+        let views = || self.views.iter().zip(here);
+        let found = || views().flat_map(|(view, here)| places.iter().flat_map(move |place| view.find(here, place)));
+        let then = |way: &[u8]| {
+            views()
+                .map(|(view, here)| view.then(here, way))
+                .find(|then| then != way)
+        };
+        let then = |way: &[u8]| then(way).unwrap_or_else(|| way.to_vec());
+        let names = locked(&self.names);
+        if let Some(stood) = found().find_map(|(_, _, way)| names.closed.at(&then(&way))) {
+            return (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood));
+        }
+        // Nor can it have moved here what was closed to it, or put it where nothing could be put.
+        let covered =
+            !names.closed.has(Object::of(hit)) && found().any(|(root, below, _)| covers(root, &below, hit.kind));
+        (covered && !found().any(|(_, _, way)| names.closed.holds(&way, then))).then_some(Doubt::Made)
     }
 
     fn forget(&self, taken: &[Place]) {
         let here = self.here();
-        let ways = taken.iter().flat_map(|place| place.ways(&self.capability, &here));
-        let taken: Vec<_> = ways.map(|way| self.then(&here, &way)).collect();
+        let views = || self.views.iter().zip(&here);
+        let taken: Vec<_> = taken
+            .iter()
+            .flat_map(|place| {
+                views()
+                    .flat_map(move |(view, here)| view.find(here, place).map(move |(_, _, way)| view.then(here, &way)))
+            })
+            .collect();
         let mut names = locked(&self.names);
         names.closed.forget(|path| taken.iter().any(|taken| holds(taken, path)));
         names.taken.extend(taken);
@@ -112,18 +158,6 @@ impl Place {
             names: spot.names.clone(),
             path: absolute(&sites[spot.root], &spot.names),
         }
-    }
-
-    /// The paths by which another capability may know it: this one, and where the same directory is a root by
-    /// another mount.
-    fn ways<'a>(&'a self, other: &'a Capability, here: &'a [Site]) -> impl Iterator<Item = Vec<u8>> + 'a {
-        let same = other
-            .roots()
-            .iter()
-            .zip(here)
-            .filter(|(root, _)| root.facts.identity == self.root);
-        let others = same.map(|(_, site)| absolute(site, &self.names));
-        std::iter::once(self.path.clone()).chain(others.filter(|path| *path != self.path))
     }
 }
 
@@ -161,30 +195,25 @@ impl Overlap {
             .iter()
             .map(|other| (Arc::clone(other), other.here()))
             .collect();
-        plan.before.retain(|hit| {
-            for spot in [hit.spelled.clone(), hit.lies.clone()] {
-                let place = Place::of(capability, sites, &spot);
-                for doubt in others
-                    .iter()
-                    .filter_map(|(other, here)| other.doubt(here, &place, hit))
-                    .collect::<Vec<_>>()
-                {
-                    match doubt {
-                        Doubt::Made => return false,
-                        // The end of the command tells it.
-                        Doubt::Replaced(stood) => (hit.identity, hit.since) = (stood.identity, stood.since),
-                    }
-                }
-            }
-            true
-        });
-        let known = Arc::new(Known {
+        plan.before.retain(|hit| is_known(capability, sites, &others, hit));
+        let mut closed = Closed::new(sites, &plan.before, &plan.hidden);
+        let mut views = vec![View {
             capability: Arc::clone(capability),
             sites: sites.clone(),
-            names: Mutex::new(Names {
-                closed: Closed::new(sites, &plan.before, &plan.hidden),
-                taken: Vec::new(),
-            }),
+        }];
+        for around in &mut plan.around {
+            let (capability, sites) = (&around.capability, &around.sites);
+            around.before.retain(|hit| is_known(capability, sites, &others, hit));
+            closed.extend(Closed::new(sites, &around.before, &[]));
+            views.push(View {
+                capability: Arc::clone(capability),
+                sites: sites.clone(),
+            });
+        }
+        let taken = Vec::new();
+        let known = Arc::new(Known {
+            views,
+            names: Mutex::new(Names { closed, taken }),
         });
         for planned in &register.planned {
             locked(planned).push(Arc::clone(&known));
@@ -198,9 +227,12 @@ impl Overlap {
         if taken.is_empty() {
             return;
         }
-        let capability = &self.0.capability;
-        let here = self.0.here();
-        let taken: Vec<_> = taken.iter().map(|spot| Place::of(capability, &here, spot)).collect();
+        let own = &self.0.views[0];
+        let here = own.here();
+        let taken: Vec<_> = taken
+            .iter()
+            .map(|spot| Place::of(&own.capability, &here, spot))
+            .collect();
         let running = register().running.clone();
         for other in running.iter().filter(|other| !Arc::ptr_eq(other, &self.0)) {
             other.forget(&taken);
@@ -211,28 +243,27 @@ impl Overlap {
     pub fn forget_taken(&self, plan: &mut Plan) {
         let taken = std::mem::take(&mut locked(&self.0.names).taken);
         if !taken.is_empty() {
-            let sites = &plan.sites;
             let stays = |path: Vec<u8>| !taken.iter().any(|taken| holds(taken, &path));
-            plan.before.retain(|hit| paths(hit, sites).all(stays));
+            plan.before.retain(|hit| paths(hit, &plan.sites).all(stays));
+            for around in &mut plan.around {
+                around.before.retain(|hit| paths(hit, &around.sites).all(stays));
+            }
         }
     }
 }
 
-/// The root in which a path lies, and its names there.
-fn locate<'a>(sites: &[Site], path: &'a [u8]) -> Option<(usize, &'a [u8])> {
-    let below = |site: &Site| {
-        if site.names.is_empty() {
-            path.get(1..)
-        } else {
-            path::below(path, &site.path)
+/// Whether a name is known to be the user's. Where that is not known of what stands there now, it is known as what
+/// stood there, and the end of the command tells it.
+fn is_known(capability: &Capability, sites: &[Site], others: &[(Arc<Known>, Vec<Vec<Site>>)], hit: &mut Hit) -> bool {
+    let places = [&hit.spelled, &hit.lies].map(|spot| Place::of(capability, sites, spot));
+    for (other, here) in others {
+        match other.doubt(here, &places, hit) {
+            Some(Doubt::Made) => return false,
+            Some(Doubt::Replaced(stood)) => (hit.identity, hit.since) = (stood.identity, stood.since),
+            None => {}
         }
-    };
-    let inside = |(index, site)| Some((index, below(site)?));
-    sites
-        .iter()
-        .enumerate()
-        .filter_map(inside)
-        .min_by_key(|(_, below)| below.len())
+    }
+    true
 }
 
 /// Whether a pattern covers a name, or it is a link on the way of one.
