@@ -233,10 +233,22 @@ impl Root {
             let longer = path::join_onto(&path::join(&anchor.prefix), names);
             anchor.rules.leading_to(&longer)
         });
-        matching.or_else(|| {
-            let rule = self.matching(Effect::Protect, repository::HEAD, Leaf::File)?;
-            has_head(repository::leading(names)?).then_some(rule)
+        matching.or_else(|| self.leading_beside(names, has_head))
+    }
+
+    /// Those of them that stand beside a `HEAD`.
+    fn leading_beside(&self, names: &[u8], has_head: impl Fn(&[u8]) -> bool) -> Option<&str> {
+        let rule = self.matching(Effect::Protect, repository::HEAD, Leaf::File)?;
+        has_head(repository::leading(names)?).then_some(rule)
+    }
+
+    /// The pattern that protects a directory below the root, or something in it, for the sake of a `HEAD` above.
+    #[must_use]
+    pub fn beside_head(&self, names: &[u8]) -> Option<&str> {
+        self.governing(Effect::Protect, repository::candidates(names), |above| {
+            self.has_head(above)
         })
+        .or_else(|| self.leading_beside(names, |above| self.has_head(above)))
     }
 
     /// Whether git takes a directory below the root for a repository.

@@ -501,7 +501,14 @@ fn a_narrower_environment_starts_from_the_minimal_set() {
 fn what_a_repository_protects_is_not_narrowed_to_for_writing() {
     let tree = tempfile::tempdir().unwrap();
     let top = tree.path().canonicalize().unwrap();
-    for name in ["bare/hooks/sub", "bare/refs", "plain/hooks"] {
+    for name in [
+        "bare/hooks/sub",
+        "bare/info",
+        "bare/sequencer",
+        "bare/rebase-merge/in",
+        "bare/refs",
+        "plain/hooks",
+    ] {
         std::fs::create_dir_all(top.join(name)).unwrap();
     }
     std::fs::write(top.join("bare/HEAD"), "").unwrap();
@@ -527,7 +534,13 @@ fn what_a_repository_protects_is_not_narrowed_to_for_writing() {
         };
         whole.narrow(spec).map(drop).map_err(|misuse| misuse.kind)
     };
-    for name in ["bare/hooks", "bare/hooks/sub"] {
+    for name in [
+        "bare/hooks",
+        "bare/hooks/sub",
+        "bare/info",
+        "bare/sequencer",
+        "bare/rebase-merge",
+    ] {
         assert_eq!(narrow(name, true), Err("wider"), "{name}");
         assert_eq!(narrow(name, false), Ok(()), "{name}");
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{enforceable, most_specific, with_slash, Candidate, Capability, NarrowSpec, Parts, Unproven};
-use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::limits::Limits;
@@ -120,7 +119,7 @@ impl Capability {
         }
         self.keep_inner(&mut candidates);
         self.leave_no_mount(&candidates, &limits)?;
-        let around = if self.shared_roots().all(|root| is_kept(root, &candidates)) {
+        let around = if self.has_the_same_roots(&candidates) {
             self.around.clone()
         } else {
             Some(Arc::clone(self))
@@ -154,6 +153,21 @@ impl Capability {
     /// The roots but for the private one, of which a smaller capability gets its own.
     fn shared_roots(&self) -> impl Iterator<Item = &Root> {
         self.roots.iter().filter(|root| root.origin != Origin::Private)
+    }
+
+    /// Whether candidates are the roots of this capability, with the same access.
+    fn has_the_same_roots(&self, candidates: &[Candidate]) -> bool {
+        let is = |root: &Root, candidate: &Candidate| {
+            let found = &candidate.opened.facts;
+            root.is(found.identity, found.mount)
+        };
+        // One that is named for reading as well is writable.
+        let kept = |root: &Root| {
+            let mut same = candidates.iter().filter(|candidate| is(root, candidate));
+            same.any(|candidate| candidate.access == root.access)
+        };
+        let known = |candidate: &Candidate| self.shared_roots().any(|root| is(root, candidate));
+        self.shared_roots().all(kept) && candidates.iter().all(known)
     }
 
     /// A root inside a directory that is kept governs its place in the smaller capability too, with no more
@@ -219,13 +233,8 @@ impl Capability {
             ));
         }
         let names = path::join(&prefix);
-        let by_name = outer.matching(Effect::Protect, &names, Leaf::Directory);
-        if let (RootAccess::Write, None, Some(rule)) = (
-            access,
-            by_name,
-            outer.covering(Effect::Protect, &names, Leaf::Directory),
-        ) {
-            // A smaller one could not see that this stands beside a `HEAD`.
+        // A smaller one could not see that this stands beside a `HEAD`.
+        if let (RootAccess::Write, Some(rule)) = (access, outer.beside_head(&names)) {
             return Err(wider(&format!(
                 "belongs to a git repository and is protected (\"{rule}\"); only reading can be given"
             )));

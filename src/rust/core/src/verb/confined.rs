@@ -90,7 +90,9 @@ impl<'a> Confined<'a> {
                 let path = absolute(&around?.sites[spot.root], &spot.names);
                 let (root, names) = locate(&plan.sites, &path)?;
                 let names = names.to_vec();
-                Some(Spot { root, names })
+                self.capability.roots()[root]
+                    .is_writable()
+                    .then_some(Spot { root, names })
             };
             let look = around.map_or(own, |around| Look {
                 capability: &around.capability,
