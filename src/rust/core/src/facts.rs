@@ -95,6 +95,8 @@ pub struct Facts {
     pub modified: f64,
     /// Since when it is this object.
     pub since: Since,
+    /// When its content, names or mode were changed last, which nobody can set: seconds since 1970 and nanoseconds.
+    pub changed: (i64, u32),
 }
 
 /// The facts of an open handle.
@@ -182,6 +184,7 @@ mod imp {
             size: found.stx_size,
             modified: seconds(&found.stx_mtime),
             since: since(found),
+            changed: (found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
         }
     }
 }
@@ -226,6 +229,7 @@ mod imp {
             size: found.st_size as u64,
             modified: found.st_mtime as f64 + found.st_mtime_nsec as f64 / 1_000_000_000.0,
             since: Since::Changed(found.st_ctime as i64, found.st_ctime_nsec as u32),
+            changed: (found.st_ctime as i64, found.st_ctime_nsec as u32),
         }
     }
 }

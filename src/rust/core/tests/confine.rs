@@ -18,6 +18,7 @@ use rhocap_core::capability::{Capability, CapabilitySpec, CommandSpec, NarrowSpe
 use rhocap_core::confine::copy::MOST_BYTES;
 use rhocap_core::confine::found::{Scope, Stop};
 use rhocap_core::confine::grants::{self, Access};
+use rhocap_core::confine::places;
 use rhocap_core::confine::quarantine::{self, Fate, Look, Swept};
 use rhocap_core::confine::scan::scan;
 use rhocap_core::confine::{self, Plan};
@@ -131,9 +132,11 @@ fn sweep(tree: &Tree, capability: &Capability, plan: &Plan) -> Swept {
 }
 
 fn sweep_into(quarantine: OwnedFd, capability: &Capability, plan: &Plan) -> Swept {
+    let here = places::sites(capability).unwrap();
     let look = Look {
         capability,
         sites: &plan.sites,
+        here: &here,
         before: &plan.before,
         opened: &[],
         within: None,
@@ -449,6 +452,19 @@ fn an_unlistable_directory_is_closed() {
         symlink("locked/../x", tree.at("root/.envrc")).unwrap();
         assert_eq!(try_plan(&capability).unwrap_err().code, Code::CarveOut, "{mode:o}");
         fs::remove_file(tree.at("root/.envrc")).unwrap();
+        // Another one is not it, though it may have its number.
+        let again = Tree::new();
+        again.make(&["root/locked/"]);
+        fs::set_permissions(again.at("root/locked"), fs::Permissions::from_mode(mode)).unwrap();
+        let other = again.capability(|_| {});
+        let locked = plan(&other);
+        fs::remove_dir(again.at("root/locked")).unwrap();
+        again.make(&["root/locked/.env"]);
+        assert_eq!(
+            created(&sweep(&again, &other, &locked)),
+            ["deny locked/.env"],
+            "{mode:o}"
+        );
         // Who opens it meanwhile finds what was there.
         fs::set_permissions(tree.at("root/locked"), fs::Permissions::from_mode(0o700)).unwrap();
         tree.make(&["root/locked/x"]);
@@ -945,6 +961,14 @@ fn what_the_user_does_meanwhile_stays() {
             |tree| {
                 fs::remove_file(tree.at("root/.claude/link")).unwrap();
                 tree.make(&["root/.claude/link -> y"]);
+            },
+            &[],
+        ),
+        (
+            &["root/.claude/x", "root/.vscode/x"],
+            |tree| {
+                fs::rename(tree.at("root"), tree.at("renamed")).unwrap();
+                tree.make(&["renamed/.claude/skills -> ../skills", "renamed/.vscode/.env"]);
             },
             &[],
         ),

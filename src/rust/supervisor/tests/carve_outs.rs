@@ -642,13 +642,13 @@ fn links_that_the_user_turns() {
 fn what_the_user_takes_off() {
     let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
-    for file in ["CLAUDE.md", ".Rprofile"] {
+    for file in ["CLAUDE.md", ".Rprofile", ".envrc"] {
         fs::write(at(file), "IN\n").unwrap();
     }
     symlink("src/a", at("AGENTS.md")).unwrap();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| {
-            fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo evil | tee CLAUDE.md .env src/a; ! echo x > .Rprofile")
+            fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo evil | tee CLAUDE.md .env src/a; ! echo x > .Rprofile; echo evil > free; mv free .zshrc")
         });
         wait_for(&at("made"));
         for name in ["CLAUDE.md", ".env", "src/a"] {
@@ -657,13 +657,23 @@ fn what_the_user_takes_off() {
             fs::remove_file(at(name)).unwrap();
             fs::rename(&kept, at(name)).unwrap();
         }
+        // It is open under its new name, and under that it may get a covered one.
+        fs::hard_link(at(".envrc"), at("free")).unwrap();
+        fs::remove_file(at(".envrc")).unwrap();
         // Moved and moved back it stays closed.
         fs::rename(at(".Rprofile"), at("moved")).unwrap();
         fs::rename(at("moved"), at(".Rprofile")).unwrap();
         fs::write(at("over"), "").unwrap();
         let (done, output, carved) = running.join().unwrap();
         assert!(done, "{output}");
-        assert_eq!(carved, ["replaced .env", "replaced AGENTS.md", "replaced CLAUDE.md"]);
+        let told = [
+            "gone .envrc",
+            "replaced .env",
+            "replaced .zshrc",
+            "replaced AGENTS.md",
+            "replaced CLAUDE.md",
+        ];
+        assert_eq!(carved, told);
     });
     assert_eq!(fs::read_to_string(at("CLAUDE.md")).unwrap(), "evil\n");
 }

@@ -1,6 +1,6 @@
 //! Where a command could put nothing: names that were closed to it, and directories that were as a whole.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::capability::with_slash;
 use crate::facts::{self, Identity, Kind, Since};
@@ -29,6 +29,14 @@ impl Object {
         }
     }
 
+    /// The same of a directory, in which names come and go.
+    fn without_changes(self) -> Self {
+        Self {
+            since: self.since.filter(|since| matches!(since, Since::Made(..))),
+            ..self
+        }
+    }
+
     /// Whether it is the same.
     #[must_use]
     pub fn is(self, other: Self) -> bool {
@@ -37,13 +45,25 @@ impl Object {
     }
 }
 
+/// What something new is to what was closed under another name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// It was not, or may have been open by another name.
+    Not,
+    /// It is that, and nobody has changed it.
+    Whole,
+    /// It is that, and something was done to it.
+    Perhaps,
+}
+
 /// What is closed to a command, by absolute paths.
 #[derive(Debug, Default)]
 pub struct Closed {
     names: HashMap<Vec<u8>, Object>,
-    objects: HashSet<Object>,
+    /// All objects, and when each was changed last.
+    objects: HashMap<Object, (i64, u32)>,
     /// Directories with all that they hold, and which ones they are; of other mounts that does not matter.
-    whole: HashMap<Vec<u8>, Option<Identity>>,
+    whole: HashMap<Vec<u8>, Option<Object>>,
 }
 
 impl Closed {
@@ -55,7 +75,7 @@ impl Closed {
             closed.whole.insert(cover.path.clone(), None);
         }
         for hit in &found.hits {
-            closed.objects.insert(Object::of(hit));
+            closed.objects.insert(Object::of(hit), hit.changed);
             for path in paths(hit, sites) {
                 closed.names.insert(path, Object::of(hit));
             }
@@ -65,11 +85,15 @@ impl Closed {
             if hit.kind == Kind::Directory {
                 let path = absolute(&sites[hit.lies.root], &hit.lies.names);
                 // What lies below a mount is not seen either.
-                let known = (hit.why != Why::Mount).then_some(hit.identity);
+                let known = (hit.why != Why::Mount).then(|| Object::of(hit).without_changes());
                 closed.whole.insert(path, known);
             }
             if let Some(target) = hit.target.as_ref().filter(|target| target.kind == Kind::Directory) {
-                closed.whole.insert(with_slash(&target.path), Some(target.identity));
+                let object = Object {
+                    identity: target.identity,
+                    since: None,
+                };
+                closed.whole.insert(with_slash(&target.path), Some(object));
             }
         }
         closed
@@ -82,10 +106,18 @@ impl Closed {
         self.whole.extend(other.whole);
     }
 
-    /// Whether an object stood under any name.
+    /// What it is to what was closed under any name.
     #[must_use]
-    pub fn has(&self, object: Object) -> bool {
-        self.objects.contains(&object)
+    pub fn moved(&self, hit: &Hit) -> Moved {
+        match self.objects.get(&Object::of(hit)) {
+            None => Moved::Not,
+            // What is mounted on a directory goes with it. Where a name was added or removed, or the content
+            // changed, that shows; in a name that was only moved by a directory above, nothing does.
+            Some(changed) if hit.kind == Kind::Directory || *changed == hit.changed => Moved::Whole,
+            // By another name it could have been open to the command all along.
+            Some(_) if hit.links > 1 => Moved::Not,
+            Some(_) => Moved::Perhaps,
+        }
     }
 
     /// What stood at a path.
@@ -100,9 +132,18 @@ impl Closed {
     pub fn holds(&self, path: &[u8], then: impl Fn(&[u8]) -> Vec<u8>) -> bool {
         let mut above = path::split(path).0;
         while !above.is_empty() {
-            if let Some(identity) = self.whole.get(&then(above)) {
-                let found = || facts::of_entry(rustix::fs::CWD, above).map(|found| found.identity);
-                if identity.is_none_or(|identity| found() == Ok(identity)) {
+            if let Some(object) = self.whole.get(&then(above)) {
+                let found = || {
+                    let found = facts::of_entry(rustix::fs::CWD, above).ok()?;
+                    Some(
+                        Object {
+                            identity: found.identity,
+                            since: Some(found.since),
+                        }
+                        .without_changes(),
+                    )
+                };
+                if object.is_none_or(|object| found().is_some_and(|found| object.is(found))) {
                     return true;
                 }
             }

@@ -137,8 +137,12 @@ pub struct Hit {
     /// Which object.
     pub identity: Identity,
     /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
-    /// ourselves to look into it.
+    /// ourselves to look into it, where the system does not tell when it was made.
     pub since: Option<Since>,
+    /// When its content, names or mode were changed last.
+    pub changed: (i64, u32),
+    /// How many names it has.
+    pub links: u64,
     /// Whether commands may write where it lies.
     pub writable: bool,
     /// Of a link, what it leads to; none where it leads nowhere.

@@ -15,16 +15,16 @@ use crate::beneath;
 use crate::capability::{with_slash, Capability};
 use crate::effect::Cancel;
 use crate::escape::display;
-use crate::facts::{self, Kind};
+use crate::facts;
 use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
 
-use super::closed::{Closed, Object};
+use super::closed::{Closed, Moved};
 use super::copy::Copier;
 use super::found::{Found, Hit, Scope, Spot, Stop, Why};
-use super::places::{absolute, Site};
+use super::places::{absolute, locate, Site};
 use super::scan::scan;
 
 /// How the names begin of what is moved aside.
@@ -41,8 +41,8 @@ pub enum Fate {
     Aside(String),
     /// It is still there: the system gave this error number.
     Left(i32),
-    /// It was there before and is another object now (see [`crate::facts::Since`]), or a link that leads
-    /// elsewhere. A command cannot do that; the user can, with git or an editor, and what is the user's is not taken away.
+    /// It was there before, under this name or another, and is another object now (see [`crate::facts::Since`]), a link
+    /// that leads elsewhere, or was open to the command for a while. A command cannot do that; the user can, with git or an editor, and what is the user's is not taken away.
     /// From then on it was open to the command as well, so that who made what is there is not known.
     Replaced,
 }
@@ -122,8 +122,10 @@ pub type Within<'a> = &'a dyn Fn(&Spot) -> Option<Spot>;
 pub struct Look<'a> {
     /// The capability whose patterns count.
     pub capability: &'a Capability,
-    /// Where each of its roots is.
+    /// Where each of its roots was.
     pub sites: &'a [Site],
+    /// Where each is now: the user may have renamed a directory above.
+    pub here: &'a [Site],
     /// What was there before.
     pub before: &'a Found,
     /// The paths at which nothing was closed any more when the command ended.
@@ -142,6 +144,7 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
     let Look {
         capability,
         sites,
+        here,
         before,
         opened,
         within,
@@ -154,7 +157,10 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
     };
     let closed = Closed::new(sites, before, &[]);
     let opened: HashSet<&[u8]> = opened.iter().copied().collect();
-    let mut moved = HashSet::new();
+    let then =
+        |path: &[u8]| locate(here, path).map_or_else(|| path.to_vec(), |(index, below)| absolute(&sites[index], below));
+    let is_closed = |hit: &Hit| closed.holds(&absolute(&here[hit.lies.root], &hit.lies.names), then);
+    let mut seen = HashSet::new();
     let mut copier = Copier::default();
     for hit in &after.hits {
         // A mount is none of the command's making.
@@ -171,15 +177,14 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
         // A link leads from where nothing can be written to where a command writes.
         let leads = known.is_some_and(|known| known.is(hit));
         // Two links may lead to one place.
-        if !hit.writable && !leads || !moved.insert(hit.lies.clone()) {
+        if !hit.writable && !leads || !seen.insert(hit.lies.clone()) {
             continue;
         }
-        let is_closed = || closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names), <[u8]>::to_vec);
-        let was_moved = || known.is_none() && closed.has(Object::of(hit)) && is_only_here(capability, hit);
-        if !opened && !leads && is_closed() || was_moved() {
+        let moved = if known.is_none() { closed.moved(hit) } else { Moved::Not };
+        if moved == Moved::Whole || !opened && !leads && is_closed(hit) {
             continue;
         }
-        let fate = if known.is_some() {
+        let fate = if known.is_some() || moved == Moved::Perhaps {
             Fate::Replaced
         } else {
             match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier) {
@@ -204,10 +209,7 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
     if after.stopped.is_none() && within.is_none() {
         // What lies behind a link is closed where it lies, and may only have lost the way to it.
         let told = |hit: &Hit| matches!(hit.why, Why::Pattern | Why::LinkAbove) && hit.spelled == hit.lies;
-        let open = |hit: &Hit| {
-            hit.writable && !closed.holds(&absolute(&sites[hit.lies.root], &hit.lies.names), <[u8]>::to_vec)
-        };
-        let gone = |hit: &&Hit| told(hit) && after.at(&hit.spelled).is_none() && open(hit);
+        let gone = |hit: &&Hit| told(hit) && after.at(&hit.spelled).is_none() && hit.writable && !is_closed(hit);
         swept.removed = before
             .hits
             .iter()
@@ -236,14 +238,6 @@ fn was_opened(sites: &[Site], opened: &HashSet<&[u8]>, hit: &Hit) -> bool {
         || passed
             .chain(led)
             .any(|names| opened.contains(with_slash(names).as_slice()))
-}
-
-/// Whether an object has no name but this. By another one it could have been open to the command.
-fn is_only_here(capability: &Capability, hit: &Hit) -> bool {
-    let (above, name) = path::split(&hit.lies.names);
-    let found =
-        beneath::place(&capability.roots()[hit.lies.root], above).and_then(|above| facts::of_entry(&above, name));
-    found.is_ok_and(|found| found.kind == Kind::Directory || found.links == 1)
 }
 
 fn rule(hit: &Hit) -> String {

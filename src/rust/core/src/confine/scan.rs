@@ -21,7 +21,7 @@ use crate::capability::{with_slash, Capability};
 use crate::carve_out::repository::{ends, HEAD};
 use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
-use crate::facts::{self, Facts, Kind};
+use crate::facts::{self, Facts, Kind, Since};
 use crate::outcome::Refusal;
 use crate::path;
 use crate::root::Root;
@@ -282,7 +282,9 @@ impl Walk<'_> {
             return Ok(Ok(()));
         }
         let known = self.was_closed(&at);
-        if known.is_some_and(|known| known.why == Why::Unreadable && known.identity == found.identity) {
+        let same =
+            |known: &Hit| known.identity == found.identity && known.since.is_none_or(|since| since == found.since);
+        if known.is_some_and(|known| known.why == Why::Unreadable && same(known)) {
             // It was closed to the command as a whole, and somebody else has opened it since.
             self.closed(&at, Why::Unreadable);
             return Ok(Ok(()));
@@ -458,7 +460,9 @@ impl Walk<'_> {
             why,
             kind: found.kind,
             identity: found.identity,
-            since: (why != Why::Unreadable).then_some(found.since),
+            since: Some(found.since).filter(|since| why != Why::Unreadable || matches!(since, Since::Made(..))),
+            changed: found.changed,
+            links: found.links,
             writable: at.writable,
             target: None,
             way: Vec::new(),
@@ -508,6 +512,8 @@ impl Walk<'_> {
             kind: found.kind,
             identity: found.identity,
             since: Some(found.since),
+            changed: found.changed,
+            links: found.links,
             writable: at.writable,
             target: None,
             way: Vec::new(),

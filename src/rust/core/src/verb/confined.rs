@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::capability::Capability;
 use crate::confine::found::{Scope, Spot};
-use crate::confine::places::{absolute, locate};
+use crate::confine::places::{absolute, locate, sites as sites_now, Site};
 use crate::confine::quarantine::{self, Fate, Look, Swept};
 use crate::confine::{self, grants, Plan};
 use crate::effect::Cancel;
@@ -75,9 +75,12 @@ impl<'a> Confined<'a> {
         let cover = |index: &u32| self.covers.get(usize::try_from(*index).ok()?).map(Vec::as_slice);
         let opened: Vec<&[u8]> = opened.iter().filter_map(cover).collect();
         let plan = &self.plan;
+        let now = |capability, sites: &[Site]| sites_now(capability).unwrap_or_else(|_| sites.to_vec());
+        let here = now(self.capability, &plan.sites);
         let own = Look {
             capability: self.capability,
             sites: &plan.sites,
+            here: &here,
             before: &plan.before,
             opened: &opened,
             within: None,
@@ -86,6 +89,7 @@ impl<'a> Confined<'a> {
         let mut told = Vec::new();
         for index in 0..=plan.around.len() {
             let around = index.checked_sub(1).map(|index| &plan.around[index]);
+            let here_around = around.map_or_else(Vec::new, |around| now(&around.capability, &around.sites));
             let within = |spot: &Spot| {
                 let path = absolute(&around?.sites[spot.root], &spot.names);
                 let (root, names) = locate(&plan.sites, &path)?;
@@ -97,6 +101,7 @@ impl<'a> Confined<'a> {
             let look = around.map_or(own, |around| Look {
                 capability: &around.capability,
                 sites: &around.sites,
+                here: &here_around,
                 before: &around.before,
                 within: Some(&within),
                 ..own

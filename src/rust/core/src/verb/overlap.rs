@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
-use crate::confine::closed::{paths, Closed, Object};
+use crate::confine::closed::{paths, Closed, Moved, Object};
 use crate::confine::found::{Hit, Spot};
 use crate::confine::places::{absolute, holds, locate, sites, Site};
 use crate::confine::Plan;
@@ -89,6 +89,12 @@ struct Names {
     taken: Vec<Vec<u8>>,
 }
 
+/// Stands for an object of which only its changes are known.
+const NONE: Object = Object {
+    identity: Identity { device: 0, inode: 0 },
+    since: None,
+};
+
 /// What another command may have to do with what stands under a name.
 enum Doubt {
     /// It was not there when that one started, which may not make it.
@@ -123,9 +129,13 @@ impl Known {
             return (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood));
         }
         // Nor can it have moved here what was closed to it, or put it where nothing could be put.
-        let covered =
-            !names.closed.has(Object::of(hit)) && found().any(|(root, below, _)| covers(root, &below, hit.kind));
-        (covered && !found().any(|(_, _, way)| names.closed.holds(&way, then))).then_some(Doubt::Made)
+        let covered = || found().any(|(root, below, _)| covers(root, &below, hit.kind));
+        let held = || found().any(|(_, _, way)| names.closed.holds(&way, then));
+        match names.closed.moved(hit) {
+            Moved::Whole => None,
+            Moved::Perhaps => Some(Doubt::Replaced(NONE)),
+            Moved::Not => (covered() && !held()).then_some(Doubt::Made),
+        }
     }
 
     fn forget(&self, taken: &[Place]) {

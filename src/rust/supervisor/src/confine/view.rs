@@ -9,6 +9,7 @@ use nix::errno::Errno;
 use rhocap_core::process::confinement::Cover;
 use rhocap_core::process::errno::same;
 use rustix::fs::{openat2, statx, AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, CWD};
+use rustix::io::Errno as Failed;
 
 /// The root of a command's mounts, which stay as long as this is held.
 pub struct View {
@@ -57,11 +58,15 @@ impl View {
     fn is_open(&self, cover: &Cover) -> bool {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
-        // What is not there is seen by whoever looks for it.
-        let Ok(found) = openat2(&self.root, &cover.path[1..], flags, Mode::empty(), resolve) else {
-            return false;
+        let found = match openat2(&self.root, &cover.path[1..], flags, Mode::empty(), resolve) {
+            Ok(found) => found,
+            // What is not there is seen by whoever looks for it.
+            Err(Failed::NOENT | Failed::NOTDIR | Failed::LOOP) => return false,
+            // A command could have closed a directory above so that nobody sees.
+            Err(_) => return true,
         };
-        statx(found, c"", AtFlags::EMPTY_PATH, StatxFlags::TYPE)
-            .is_ok_and(|found| !found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+        statx(found, c"", AtFlags::EMPTY_PATH, StatxFlags::TYPE).map_or(true, |found| {
+            !found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+        })
     }
 }
