@@ -452,6 +452,15 @@ fn an_unlistable_directory_is_closed() {
         symlink("locked/../x", tree.at("root/.envrc")).unwrap();
         assert_eq!(try_plan(&capability).unwrap_err().code, Code::CarveOut, "{mode:o}");
         fs::remove_file(tree.at("root/.envrc")).unwrap();
+        // By another name it is it.
+        fs::rename(tree.at("root/locked"), tree.at("root/moved")).unwrap();
+        assert!(
+            created(&sweep(&tree, &capability, &before))
+                .iter()
+                .all(|told| !told.contains("moved")),
+            "{mode:o}"
+        );
+        fs::rename(tree.at("root/moved"), tree.at("root/locked")).unwrap();
         // Another one is not it, though it may have its number.
         let again = Tree::new();
         again.make(&["root/locked/"]);
@@ -1031,6 +1040,20 @@ fn what_the_user_does_meanwhile_stays() {
     );
 }
 
+/// What another directory holds that stands where a closed one did is the command's.
+#[test]
+fn a_closed_directory_that_is_made_again() {
+    let tree = Tree::new();
+    tree.make(&["root/.claude/docs -> ../docs", "root/docs/x"]);
+    let capability = tree.capability(|_| {});
+    let before = plan(&capability);
+    fs::remove_dir_all(tree.at("root/docs")).unwrap();
+    tree.make(&["root/docs/.Rprofile"]);
+    let swept = sweep(&tree, &capability, &before);
+    assert_eq!(created(&swept), ["protect .claude/docs", "protect docs/.Rprofile"]);
+    assert!(!tree.at("root/docs/.Rprofile").exists());
+}
+
 #[test]
 fn what_a_command_replaces_or_removes_is_told() {
     let tree = Tree::new();
@@ -1337,7 +1360,7 @@ fn a_quarantine_on_another_file_system() {
     let big = fs::File::create(tree.at("root/.netrc")).unwrap();
     big.set_len(MOST_BYTES + 1).unwrap();
     for index in 0..1_100 {
-        tree.make(&[&format!("root/.aws/{index}")]);
+        tree.make(&[&format!("root/.aws/{index}"), &format!("root/.vscode/{index}")]);
     }
     tree.make(&["root/.gnupg/x"]);
     UnixListener::bind(tree.at("root/.gnupg/socket")).unwrap();
@@ -1364,26 +1387,37 @@ fn a_quarantine_on_another_file_system() {
             // Too large.
             (".netrc", false),
             (".ssh", true),
+            (".vscode", false),
         ]
     );
     assert!(!swept.is_clean());
-    // Nothing is destroyed.
+    // Nothing is destroyed, and what is denied gets no name that is not.
     let mut aside: Vec<_> = swept
         .created
         .iter()
         .filter_map(|made| match &made.fate {
             Fate::Aside(name) => Some(name.clone()),
+            Fate::Left(errno) => Some(made.path.clone()).filter(|_| *errno == libc::EXDEV),
             _ => None,
         })
         .collect();
     aside.sort_unstable();
+    assert_eq!(aside.len(), 4);
     let mut left: Vec<_> = fs::read_dir(tree.at("root"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     left.sort_unstable();
     assert_eq!(left, aside);
-    assert!(left.iter().all(|name| name.starts_with(quarantine::ASIDE)));
+    let renamed = left.iter().filter(|name| name.starts_with(quarantine::ASIDE));
+    assert_eq!(renamed.count(), 1);
+    // No command may change it.
+    let again = plan(&capability);
+    let closed = covers(&tree, &again);
+    assert!(
+        closed.iter().any(|cover| cover.contains(quarantine::ASIDE)),
+        "{closed:?}"
+    );
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 4);
     let kept = |path: &str| {
         let made = swept.created.iter().find(|made| made.path == path).unwrap();
@@ -1560,7 +1594,8 @@ fn mounts_in_a_namespace() {
         mount("tmpfs", tree.at("root/late"), "tmpfs", MountFlags::empty(), None).unwrap();
         tree.make(&["root/late/.env", "root/late/x/.Rprofile"]);
         unmount(tree.at("root/under"), UnmountFlags::empty()).unwrap();
-        assert_eq!(sweep(&tree, &capability, &before).created, [], "{mounts}");
+        let swept = sweep(&tree, &capability, &before);
+        assert_eq!((swept.created.len(), swept.stopped), (0, Some("mounts")), "{mounts}");
         unmount(tree.at("root/late"), UnmountFlags::empty()).unwrap();
     }
 
@@ -1572,6 +1607,6 @@ fn mounts_in_a_namespace() {
     mount_bind(tree.at("mounted"), tree.at("root/.aws/there")).unwrap();
     let into = fs::File::open(other.path()).unwrap();
     let swept = sweep_into(into.into(), &capability, &before);
-    assert!(matches!(swept.created[0].fate, Fate::Aside(_)), "{:?}", swept.created);
+    assert!(matches!(swept.created[0].fate, Fate::Left(_)), "{:?}", swept.created);
     assert!(tree.at("mounted/x").exists());
 }

@@ -56,6 +56,8 @@ pub const DENY_DEFAULTS: &[&str] = &[
 /// Protected when the user says nothing: what runs later, outside the capability. A slash inside a
 /// pattern anchors it, so nested projects need the leading `**/`.
 pub const PROTECT_DEFAULTS: &[&str] = &[
+    // What rhocap moved aside, for the user to look at.
+    "rhocap-quarantine-*",
     ".Rprofile",
     // R loads it at its start and runs the `.First()` in it; R's own text format needs no binary write.
     ".RData",

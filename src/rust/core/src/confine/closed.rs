@@ -91,9 +91,11 @@ impl Closed {
             if let Some(target) = hit.target.as_ref().filter(|target| target.kind == Kind::Directory) {
                 let object = Object {
                     identity: target.identity,
-                    since: None,
+                    since: Some(target.since),
                 };
-                closed.whole.insert(with_slash(&target.path), Some(object));
+                closed
+                    .whole
+                    .insert(with_slash(&target.path), Some(object.without_changes()));
             }
         }
         closed
@@ -150,6 +152,11 @@ impl Closed {
             above = path::split(above).0;
         }
         false
+    }
+
+    /// Leaves out directories at certain paths, which were closed for a while only.
+    pub fn open(&mut self, opened: impl Fn(&[u8]) -> bool) {
+        self.whole.retain(|path, _| !opened(path));
     }
 
     /// Leaves out what stands at certain paths, or below them.

@@ -109,6 +109,8 @@ pub enum Why {
 pub struct Target {
     /// Which object.
     pub identity: Identity,
+    /// Since when.
+    pub since: Since,
     /// What it is.
     pub kind: Kind,
     /// The names of its path.
@@ -175,6 +177,8 @@ pub struct Found {
     pub opened: Vec<(Spot, u32)>,
     /// Where other mounts were entered, and which.
     pub mounts: HashMap<Spot, u64>,
+    /// Whether there are other mounts now where the command could write, or none: what it made there is not seen.
+    pub remounted: bool,
     index: HashMap<Spot, usize>,
 }
 
@@ -203,9 +207,11 @@ impl Found {
     /// the same by the same way, as far as a command could have changed that.
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
-        fn leads(hit: &Hit) -> Option<Identity> {
+        fn leads(hit: &Hit) -> Option<(Identity, Option<Since>)> {
             let target = hit.target.as_ref().filter(|target| target.writable)?;
-            Some(target.identity)
+            // The user may change what it leads to.
+            let made = Some(target.since).filter(|since| matches!(since, Since::Made(..)));
+            Some((target.identity, made))
         }
         self.at(&hit.spelled)
             .is_some_and(|known| known.is(hit) && known.way == hit.way && leads(known) == leads(hit))

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::beneath;
 use crate::capability::{with_slash, Capability};
+use crate::carve_out::Effect;
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::facts;
@@ -36,10 +37,11 @@ pub const ASIDE: &str = "rhocap-quarantine-";
 pub enum Fate {
     /// It is in the quarantine, under this name.
     Kept(String),
-    /// It has this name beside its own one: the quarantine is on another file system, and it is too large to be
-    /// copied, or of another kind than files, directories and links.
+    /// It is protected and has this name beside its own one: the quarantine is on another file system, and it is too
+    /// large to be copied, or of another kind than files, directories and links.
     Aside(String),
-    /// It is still there: the system gave this error number.
+    /// It is still there: the system gave this error number. Of what is denied it is `XDEV` where something protected
+    /// would be moved aside.
     Left(i32),
     /// It was there before, under this name or another, and is another object now (see [`crate::facts::Since`]), a link
     /// that leads elsewhere, or was open to the command for a while. A command cannot do that; the user can, with git or an editor, and what is the user's is not taken away.
@@ -151,12 +153,13 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
     } = *look;
     let after = scan(capability, sites, Some(before), scope, cancel)?;
     let mut swept = Swept {
-        stopped: after.stopped.map(Stop::as_str),
+        stopped: after.stopped.map(Stop::as_str).or(after.remounted.then_some("mounts")),
         entries: after.entries,
         ..Swept::default()
     };
-    let closed = Closed::new(sites, before, &[]);
     let opened: HashSet<&[u8]> = opened.iter().copied().collect();
+    let mut closed = Closed::new(sites, before, &[]);
+    closed.open(|path| opened.contains(path));
     let then =
         |path: &[u8]| locate(here, path).map_or_else(|| path.to_vec(), |(index, below)| absolute(&sites[index], below));
     let is_closed = |hit: &Hit| closed.holds(&absolute(&here[hit.lies.root], &hit.lies.names), then);
@@ -187,7 +190,9 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
         let fate = if known.is_some() || moved == Moved::Perhaps {
             Fate::Replaced
         } else {
-            match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier) {
+            // What is denied would be open under another name.
+            let aside = hit.effect == Effect::Protect;
+            match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier, aside) {
                 Ok(Some(fate)) => {
                     swept.taken.push(taken);
                     fate
@@ -263,6 +268,7 @@ fn take_out(
     lies: &Spot,
     quarantine: BorrowedFd<'_>,
     copier: &mut Copier,
+    aside: bool,
 ) -> Result<Option<Fate>, Errno> {
     let (above, name) = path::split(&lies.names);
     let parent = match beneath::open(&capability.roots()[lies.root], above) {
@@ -270,13 +276,13 @@ fn take_out(
         other => other?,
     };
     let held = facts::of_handle(&parent)?.mode;
-    let taken = match move_out(&parent, name, quarantine, copier) {
+    let taken = match move_out(&parent, name, quarantine, copier, aside) {
         // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
         Err(Errno::ACCESS | Errno::PERM) => {
             beneath::open_up(&parent)?;
             let own = openat(&parent, name, DIRECTORY, Mode::empty());
             own.and_then(|own| beneath::open_up(&own)).ok();
-            let taken = move_out(&parent, name, quarantine, copier);
+            let taken = move_out(&parent, name, quarantine, copier, aside);
             let _ = beneath::set_mode(&parent, held);
             taken
         }
@@ -289,7 +295,13 @@ fn take_out(
     }
 }
 
-fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, copier: &mut Copier) -> Result<Fate, Errno> {
+fn move_out(
+    parent: &OwnedFd,
+    name: &[u8],
+    quarantine: BorrowedFd<'_>,
+    copier: &mut Copier,
+    aside: bool,
+) -> Result<Fate, Errno> {
     // A name of ours: the command's could be anything.
     let kept = crate::random::hex(16);
     match renameat(parent, name, quarantine, kept.as_str()) {
@@ -300,6 +312,9 @@ fn move_out(parent: &OwnedFd, name: &[u8], quarantine: BorrowedFd<'_>, copier: &
                 return Ok(Fate::Kept(kept));
             }
             // Nothing is destroyed: it may be somebody else's after all.
+            if !aside {
+                return Err(Errno::XDEV);
+            }
             let aside = format!("{ASIDE}{kept}");
             renameat(parent, name, parent, aside.as_str())?;
             Ok(Fate::Aside(aside))

@@ -49,6 +49,7 @@ pub fn scan(
         capability,
         sites,
         before,
+        unreadable: unreadable(before),
         cancel,
         left: scope.entries,
         until: Instant::now().checked_add(scope.time),
@@ -84,6 +85,11 @@ pub fn scan(
     }
     walk.found.entries = scope.entries - walk.left;
     Ok(walk.found)
+}
+
+fn unreadable(before: Option<&Found>) -> Vec<&Hit> {
+    let hits = before.iter().flat_map(|before| &before.hits);
+    hits.filter(|hit| hit.why == Why::Unreadable).collect()
 }
 
 /// A link that the walk went through.
@@ -168,6 +174,8 @@ struct Walk<'a> {
     capability: &'a Capability,
     sites: &'a [Site],
     before: Option<&'a Found>,
+    /// What could not be looked into before.
+    unreadable: Vec<&'a Hit>,
     cancel: &'a Cancel,
     left: u64,
     until: Option<Instant>,
@@ -238,7 +246,9 @@ impl Walk<'_> {
         if let Some(mount) = mounted {
             self.found.mounts.insert(lies, mount);
         }
-        at.mount.is_none() || known.is_none_or(|known| known == mounted)
+        let same = at.mount.is_none() || known.is_none_or(|known| known == mounted);
+        self.found.remounted |= !same && self.was_closed(at).is_none();
+        same
     }
 
     /// What cannot be looked into stays closed as a whole: its owner could open it to a command.
@@ -268,7 +278,13 @@ impl Walk<'_> {
             }
             Err(errno) => {
                 let opened = match self.before {
-                    Some(_) if errno == Errno::ACCESS && self.was_closed(&at).is_none() => self.open_anyway(&at).ok(),
+                    Some(_) if errno == Errno::ACCESS && self.was_closed(&at).is_none() => {
+                        let lies = at.lies(&at.names);
+                        let place = beneath::place(&self.capability.roots()[lies.root], &lies.names);
+                        let found = place.and_then(facts::of_handle);
+                        let opens = !found.is_ok_and(|found| self.was_unreadable(&found));
+                        opens.then(|| self.open_anyway(&at).ok()).flatten()
+                    }
                     _ => None,
                 };
                 let Some(opened) = opened else {
@@ -282,10 +298,8 @@ impl Walk<'_> {
             return Ok(Ok(()));
         }
         let known = self.was_closed(&at);
-        let same =
-            |known: &Hit| known.identity == found.identity && known.since.is_none_or(|since| since == found.since);
-        if known.is_some_and(|known| known.why == Why::Unreadable && same(known)) {
-            // It was closed to the command as a whole, and somebody else has opened it since.
+        if self.was_unreadable(&found) {
+            // It was closed to the command as a whole, and somebody else has opened it since, or moved it.
             self.closed(&at, Why::Unreadable);
             return Ok(Ok(()));
         }
@@ -434,6 +448,13 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a directory could not be looked into before, under whatever name.
+    fn was_unreadable(&self, found: &Facts) -> bool {
+        let same =
+            |known: &&Hit| known.identity == found.identity && known.since.is_none_or(|since| since == found.since);
+        self.unreadable.iter().any(same)
     }
 
     /// What was found before in place of a directory that stays closed as a whole.
@@ -645,6 +666,7 @@ impl Walk<'_> {
         Ok(Some(Target {
             writable,
             identity: found.identity,
+            since: found.since,
             kind: found.kind,
             path,
             spot,
