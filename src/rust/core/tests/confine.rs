@@ -1040,6 +1040,29 @@ fn what_the_user_does_meanwhile_stays() {
     );
 }
 
+/// A link that was moved with its directory leads elsewhere from there.
+#[test]
+fn a_moved_link_is_told() {
+    for (link, onto, name) in [
+        ("CLAUDE.md -> ../../ai.md", "ai.md", "x/y/p/CLAUDE.md"),
+        ("renv -> ../../lib", "lib/activate.R", "x/y/p/renv"),
+    ] {
+        let tree = Tree::new();
+        tree.make(&[&format!("root/a/p/{link}"), &format!("root/{onto}"), "root/x/y/"]);
+        let capability = tree.capability(|_| {});
+        let before = plan(&capability);
+        fs::rename(tree.at("root/a/p"), tree.at("root/x/y/p")).unwrap();
+        tree.make(&[&format!("root/x/{onto}")]);
+        let swept = sweep(&tree, &capability, &before);
+        let told: Vec<_> = swept
+            .created
+            .iter()
+            .map(|made| (made.path.as_str(), &made.fate))
+            .collect();
+        assert_eq!(told, [(name, &Fate::Replaced)]);
+    }
+}
+
 /// What another directory holds that stands where a closed one did is the command's.
 #[test]
 fn a_closed_directory_that_is_made_again() {

@@ -515,6 +515,26 @@ fn what_is_renamed_while_commands_run() {
     assert!(moved.join("q/CLAUDE.md").exists() && !moved.join(".Rprofile").exists());
 }
 
+/// What stood under a name when another command started is not what this one was closed to.
+#[test]
+fn what_the_user_rotates_while_commands_run() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let at = |name: &str| fixture.root.join(name);
+    fs::create_dir(at(".claude")).unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done"));
+        wait_for(&at("made"));
+        fs::rename(at(".claude"), at("old")).unwrap();
+        fs::create_dir(at(".claude")).unwrap();
+        let (done, output, carved) = fixture.run("echo evil > old/settings.json; mv old .codex");
+        assert!(done, "{output}");
+        assert_eq!(carved, ["kept .codex", "replaced .claude"]);
+        fs::write(at("over"), "").unwrap();
+        assert_eq!(first.join().unwrap().2, ["replaced .claude"]);
+    });
+    assert!(!at(".codex").exists());
+}
+
 /// What is open to one command is not taken for its making by another to which it is closed.
 #[test]
 fn what_another_capability_leaves_open() {

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::capability::with_slash;
+use crate::capability::{with_slash, Capability};
 use crate::facts::{self, Identity, Kind, Since};
 use crate::path;
-use crate::process::confinement::Cover;
+use crate::process::confinement::{mechanism, Cover};
 
 use super::found::{Found, Hit, Spot, Why};
 use super::places::{absolute, Site};
@@ -56,12 +56,19 @@ pub enum Moved {
     Perhaps,
 }
 
+/// When something was changed last.
+type Changed = (i64, u32);
+/// What a link leads to: see [`Hit::leads`].
+type Leads = Option<(Identity, Option<Since>)>;
+
 /// What is closed to a command, by absolute paths.
 #[derive(Debug, Default)]
 pub struct Closed {
     names: HashMap<Vec<u8>, Object>,
-    /// All objects, and when each was changed last.
-    objects: HashMap<Object, (i64, u32)>,
+    /// All objects, when each was changed last, and where links led.
+    objects: HashMap<Object, (Changed, Leads)>,
+    /// Whether they were closed by mounts.
+    mounts: bool,
     /// Directories with all that they hold, and which ones they are; of other mounts that does not matter.
     whole: HashMap<Vec<u8>, Option<Object>>,
 }
@@ -69,13 +76,17 @@ pub struct Closed {
 impl Closed {
     /// What the names close that were found, and the directories of other mounts that are hidden.
     #[must_use]
-    pub fn new(sites: &[Site], found: &Found, hidden: &[Cover]) -> Self {
-        let mut closed = Self::default();
+    pub fn new(capability: &Capability, sites: &[Site], found: &Found, hidden: &[Cover]) -> Self {
+        let enforced = capability.enforcement();
+        let mut closed = Self {
+            mounts: enforced.is_none_or(|enforced| enforced.has(mechanism::MOUNT_NAMESPACE)),
+            ..Self::default()
+        };
         for cover in hidden {
             closed.whole.insert(cover.path.clone(), None);
         }
         for hit in &found.hits {
-            closed.objects.insert(Object::of(hit), hit.changed);
+            closed.objects.insert(Object::of(hit), (hit.changed, hit.leads()));
             for path in paths(hit, sites) {
                 closed.names.insert(path, Object::of(hit));
             }
@@ -113,9 +124,15 @@ impl Closed {
     pub fn moved(&self, hit: &Hit) -> Moved {
         match self.objects.get(&Object::of(hit)) {
             None => Moved::Not,
-            // What is mounted on a directory goes with it. Where a name was added or removed, or the content
-            // changed, that shows; in a name that was only moved by a directory above, nothing does.
-            Some(changed) if hit.kind == Kind::Directory || *changed == hit.changed => Moved::Whole,
+            // What is mounted on a directory goes with it.
+            Some(_) if hit.kind == Kind::Directory && self.mounts => Moved::Whole,
+            // Where a name was added or removed, or the content changed, that shows; in one that was moved by a
+            // directory above, nothing does. But a link may lead elsewhere from there.
+            Some((changed, leads))
+                if *changed == hit.changed && *leads == hit.leads() && hit.kind != Kind::Directory =>
+            {
+                Moved::Whole
+            }
             // By another name it could have been open to the command all along.
             Some(_) if hit.links > 1 => Moved::Not,
             Some(_) => Moved::Perhaps,

@@ -151,11 +151,22 @@ pub struct Hit {
     pub target: Option<Target>,
     /// Of a link, what is passed from it. The first is the link itself; none where that cannot be followed.
     pub way: Vec<Passed>,
+    /// Whether it came while another command ran that knew something else there.
+    pub doubted: bool,
     /// Of a link that leads nowhere, the names of the path at which that shows.
     pub nowhere: Option<Vec<Vec<u8>>>,
 }
 
 impl Hit {
+    /// What a link leads to, where a command could change it.
+    #[must_use]
+    pub fn leads(&self) -> Option<(Identity, Option<Since>)> {
+        let target = self.target.as_ref().filter(|target| target.writable)?;
+        // The user may change what it leads to.
+        let made = Some(target.since).filter(|since| matches!(since, Since::Made(..)));
+        Some((target.identity, made))
+    }
+
     /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
     /// it is the user's doing.
     #[must_use]
@@ -207,13 +218,8 @@ impl Found {
     /// the same by the same way, as far as a command could have changed that.
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
-        fn leads(hit: &Hit) -> Option<(Identity, Option<Since>)> {
-            let target = hit.target.as_ref().filter(|target| target.writable)?;
-            // The user may change what it leads to.
-            let made = Some(target.since).filter(|since| matches!(since, Since::Made(..)));
-            Some((target.identity, made))
-        }
-        self.at(&hit.spelled)
-            .is_some_and(|known| known.is(hit) && known.way == hit.way && leads(known) == leads(hit))
+        self.at(&hit.spelled).is_some_and(|known| {
+            !known.doubted && known.is(hit) && known.way == hit.way && known.leads() == hit.leads()
+        })
     }
 }

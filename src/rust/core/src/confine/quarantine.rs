@@ -158,7 +158,7 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
         ..Swept::default()
     };
     let opened: HashSet<&[u8]> = opened.iter().copied().collect();
-    let mut closed = Closed::new(sites, before, &[]);
+    let mut closed = Closed::new(capability, sites, before, &[]);
     closed.open(|path| opened.contains(path));
     let then =
         |path: &[u8]| locate(here, path).map_or_else(|| path.to_vec(), |(index, below)| absolute(&sites[index], below));

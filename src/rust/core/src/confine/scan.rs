@@ -488,6 +488,7 @@ impl Walk<'_> {
             target: None,
             way: Vec::new(),
             nowhere: None,
+            doubted: false,
         });
         true
     }
@@ -539,6 +540,7 @@ impl Walk<'_> {
             target: None,
             way: Vec::new(),
             nowhere: None,
+            doubted: false,
         };
         if found.kind == Kind::Symlink {
             self.links.push_back((self.found.hits.len(), at.via.clone()));

@@ -89,18 +89,12 @@ struct Names {
     taken: Vec<Vec<u8>>,
 }
 
-/// Stands for an object of which only its changes are known.
-const NONE: Object = Object {
-    identity: Identity { device: 0, inode: 0 },
-    since: None,
-};
-
 /// What another command may have to do with what stands under a name.
 enum Doubt {
     /// It was not there when that one started, which may not make it.
     Made,
-    /// The user made it while that one ran, or it did when the user had opened the name; this stood there.
-    Replaced(Object),
+    /// The user made it while that one ran, or it did when the user had opened the name.
+    Replaced,
 }
 
 impl Known {
@@ -126,14 +120,14 @@ impl Known {
         let then = |way: &[u8]| then(way).unwrap_or_else(|| way.to_vec());
         let names = locked(&self.names);
         if let Some(stood) = found().find_map(|(_, _, way)| names.closed.at(&then(&way))) {
-            return (!stood.is(Object::of(hit))).then_some(Doubt::Replaced(stood));
+            return (!stood.is(Object::of(hit))).then_some(Doubt::Replaced);
         }
         // Nor can it have moved here what was closed to it, or put it where nothing could be put.
         let covered = || found().any(|(root, below, _)| covers(root, &below, hit.kind));
         let held = || found().any(|(_, _, way)| names.closed.holds(&way, then));
         match names.closed.moved(hit) {
             Moved::Whole => None,
-            Moved::Perhaps => Some(Doubt::Replaced(NONE)),
+            Moved::Perhaps => Some(Doubt::Replaced),
             Moved::Not => (covered() && !held()).then_some(Doubt::Made),
         }
     }
@@ -206,7 +200,7 @@ impl Overlap {
             .map(|other| (Arc::clone(other), other.here()))
             .collect();
         plan.before.retain(|hit| is_known(capability, sites, &others, hit));
-        let mut closed = Closed::new(sites, &plan.before, &plan.hidden);
+        let mut closed = Closed::new(capability, sites, &plan.before, &plan.hidden);
         let mut views = vec![View {
             capability: Arc::clone(capability),
             sites: sites.clone(),
@@ -214,7 +208,7 @@ impl Overlap {
         for around in &mut plan.around {
             let (capability, sites) = (&around.capability, &around.sites);
             around.before.retain(|hit| is_known(capability, sites, &others, hit));
-            closed.extend(Closed::new(sites, &around.before, &[]));
+            closed.extend(Closed::new(capability, sites, &around.before, &[]));
             views.push(View {
                 capability: Arc::clone(capability),
                 sites: sites.clone(),
@@ -262,14 +256,14 @@ impl Overlap {
     }
 }
 
-/// Whether a name is known to be the user's. Where that is not known of what stands there now, it is known as what
-/// stood there, and the end of the command tells it.
+/// Whether a name is known to be the user's. Where that is not known of what stands there now, the end of the
+/// command tells it.
 fn is_known(capability: &Capability, sites: &[Site], others: &[(Arc<Known>, Vec<Vec<Site>>)], hit: &mut Hit) -> bool {
     let places = [&hit.spelled, &hit.lies].map(|spot| Place::of(capability, sites, spot));
     for (other, here) in others {
         match other.doubt(here, &places, hit) {
             Some(Doubt::Made) => return false,
-            Some(Doubt::Replaced(stood)) => (hit.identity, hit.since) = (stood.identity, stood.since),
+            Some(Doubt::Replaced) => hit.doubted = true,
             None => {}
         }
     }
