@@ -69,13 +69,12 @@ NULL
 #'   \item{`carve_outs`}{a data frame of the names that a deny or protect pattern covers and that a
 #'     confined command made, replaced or removed: `path` below its root, `pattern`, `effect`
 #'     (`"deny"` or `"protect"`), `fate` (`"kept"` in the quarantine, a directory beside `TMPDIR`
-#'     that stays when it holds something; `"aside"`: it has another
-#'     name in its own directory, because the quarantine is on another file system and it is too
-#'     large to be copied; `"left"` where it could not be moved;
-#'     `"replaced"` when it was there before and is another object now, or leads to one: made by git
-#'     or an editor outside, or by the command once one of these had opened it; a file with several
-#'     names, or on a file system that does not tell when it was made, also when it was changed;
-#'     `"gone"`),
+#'     that stays when it holds something; `"aside"`: it has another name in its own directory,
+#'     because the quarantine is on another file system and it is too large to be copied; `"left"`
+#'     where it could not be moved; `"replaced"` when it was there before and is another object now,
+#'     leads to one, or was moved here from another covered name: by git or an editor outside, or
+#'     by the command once one of these had opened it; a file with several names, or on a file
+#'     system that does not tell when it was made, also when it was changed; `"gone"`),
 #'     `kept_as` (its new name)}
 #'   \item{`quarantine`}{the directory where what was `"kept"` is, or `NA`. To have it back, move it
 #'     yourself, after a look at it}

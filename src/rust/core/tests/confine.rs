@@ -454,12 +454,8 @@ fn an_unlistable_directory_is_closed() {
         fs::remove_file(tree.at("root/.envrc")).unwrap();
         // By another name it is it.
         fs::rename(tree.at("root/locked"), tree.at("root/moved")).unwrap();
-        assert!(
-            created(&sweep(&tree, &capability, &before))
-                .iter()
-                .all(|told| !told.contains("moved")),
-            "{mode:o}"
-        );
+        let swept = sweep(&tree, &capability, &before);
+        assert!(swept.created.iter().all(|made| made.fate == Fate::Replaced), "{mode:o}");
         fs::rename(tree.at("root/moved"), tree.at("root/locked")).unwrap();
         // Another one is not it, though it may have its number.
         let again = Tree::new();
@@ -1010,7 +1006,14 @@ fn what_the_user_does_meanwhile_stays() {
                 "root/a/b",
             ],
             |tree| fs::rename(tree.at("root/a"), tree.at("root/z")).unwrap(),
-            &["gone a/.env", "gone a/.git/hooks", "gone a/CLAUDE.md"],
+            &[
+                "gone a/.env",
+                "gone a/.git/hooks",
+                "gone a/CLAUDE.md",
+                "replaced z/.env",
+                "replaced z/.git/hooks",
+                "replaced z/CLAUDE.md",
+            ],
         ),
     ];
     for (there, user, told) in table {
@@ -1021,10 +1024,13 @@ fn what_the_user_does_meanwhile_stays() {
         let before = plan(&capability);
         user(&tree);
         let swept = sweep(&tree, &capability, &before);
-        assert_eq!(swept.created, [], "{there:?}");
+        let made = swept.created.iter().map(|made| {
+            assert_eq!(made.fate, Fate::Replaced, "{there:?}");
+            format!("replaced {}", made.path)
+        });
         let gone = swept.removed.iter().map(|gone| format!("gone {}", gone.path));
-        let gone: Vec<_> = gone.collect::<BTreeSet<_>>().into_iter().collect();
-        assert_eq!(gone, *told, "{there:?}");
+        let shown: Vec<_> = gone.chain(made).collect::<BTreeSet<_>>().into_iter().collect();
+        assert_eq!(shown, *told, "{there:?}");
         assert_eq!(fs::read_dir(tree.at("quarantine")).unwrap().count(), 0, "{there:?}");
     }
     // By another name it was open to the command.
@@ -1420,7 +1426,6 @@ fn a_quarantine_on_another_file_system() {
         .iter()
         .filter_map(|made| match &made.fate {
             Fate::Aside(name) => Some(name.clone()),
-            Fate::Left(errno) => Some(made.path.clone()).filter(|_| *errno == libc::EXDEV),
             _ => None,
         })
         .collect();
@@ -1432,15 +1437,13 @@ fn a_quarantine_on_another_file_system() {
         .collect();
     left.sort_unstable();
     assert_eq!(left, aside);
-    let renamed = left.iter().filter(|name| name.starts_with(quarantine::ASIDE));
-    assert_eq!(renamed.count(), 1);
-    // No command may change it.
-    let again = plan(&capability);
-    let closed = covers(&tree, &again);
-    assert!(
-        closed.iter().any(|cover| cover.contains(quarantine::ASIDE)),
-        "{closed:?}"
-    );
+    // No command may change it, or read what was denied.
+    let closed = covers(&tree, &plan(&capability));
+    for (start, effect, count) in [("rhocap-quarantine-", "protect", 1), ("rhocap-denied-", "deny", 3)] {
+        assert_eq!(left.iter().filter(|name| name.starts_with(start)).count(), count);
+        let cover = format!("{effect} root/{start}");
+        assert_eq!(closed.iter().filter(|closed| closed.starts_with(&cover)).count(), count);
+    }
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 4);
     let kept = |path: &str| {
         let made = swept.created.iter().find(|made| made.path == path).unwrap();
@@ -1452,6 +1455,22 @@ fn a_quarantine_on_another_file_system() {
         fs::read_link(kept(".kube").join("y")).unwrap(),
         Path::new("/etc/passwd")
     );
+}
+
+/// Where its new name would be open, what is denied stays.
+#[test]
+fn what_is_denied_is_not_opened_by_moving_it_aside() {
+    let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
+        return skip::skip("shm", "no /dev/shm");
+    };
+    let tree = Tree::new();
+    let capability = tree.capability(|spec| spec.deny = texts(&["secret"]));
+    let before = plan(&capability);
+    let big = fs::File::create(tree.at("root/secret")).unwrap();
+    big.set_len(MOST_BYTES + 1).unwrap();
+    let into = fs::File::open(other.path()).unwrap();
+    let swept = sweep_into(into.into(), &capability, &before);
+    assert_eq!(swept.created[0].fate, Fate::Left(libc::EXDEV));
 }
 
 #[test]
@@ -1630,6 +1649,6 @@ fn mounts_in_a_namespace() {
     mount_bind(tree.at("mounted"), tree.at("root/.aws/there")).unwrap();
     let into = fs::File::open(other.path()).unwrap();
     let swept = sweep_into(into.into(), &capability, &before);
-    assert!(matches!(swept.created[0].fate, Fate::Left(_)), "{:?}", swept.created);
+    assert!(matches!(swept.created[0].fate, Fate::Aside(_)), "{:?}", swept.created);
     assert!(tree.at("mounted/x").exists());
 }

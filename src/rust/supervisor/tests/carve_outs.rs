@@ -510,7 +510,7 @@ fn what_is_renamed_while_commands_run() {
         fs::write(moved.join("g2"), "").unwrap();
         let (done, output, carved) = second.join().unwrap();
         assert!(done, "{output}");
-        assert_eq!(carved, ["kept .Rprofile"]);
+        assert_eq!(carved, ["kept .Rprofile", "replaced q/CLAUDE.md"]);
     });
     assert!(moved.join("q/CLAUDE.md").exists() && !moved.join(".Rprofile").exists());
 }
@@ -533,6 +533,35 @@ fn what_the_user_rotates_while_commands_run() {
         assert_eq!(first.join().unwrap().2, ["replaced .claude"]);
     });
     assert!(!at(".codex").exists());
+}
+
+/// What is mounted on something does not go with it to where another of the command's mounts is.
+#[test]
+fn what_the_user_moves_is_told() {
+    let Some(fixture) = Fixture::with_mounts() else { return };
+    let at = |name: &str| fixture.root.join(name);
+    for (directory, file) in [("pkg/.vscode", "x"), ("pkg", "CLAUDE.md"), ("docs", "CLAUDE.md")] {
+        fs::create_dir_all(at(directory)).unwrap();
+        fs::write(at(directory).join(file), "IN\n").unwrap();
+    }
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo evil > docs/.vscode/x || true")
+        });
+        wait_for(&at("made"));
+        fs::rename(at("pkg/.vscode"), at("docs/.vscode")).unwrap();
+        fs::rename(at("pkg/CLAUDE.md"), at("docs/AGENTS.md")).unwrap();
+        fs::write(at("over"), "").unwrap();
+        let (done, output, carved) = running.join().unwrap();
+        assert!(done, "{output}");
+        let told = [
+            "gone pkg/.vscode",
+            "gone pkg/CLAUDE.md",
+            "replaced docs/.vscode",
+            "replaced docs/AGENTS.md",
+        ];
+        assert_eq!(carved, told);
+    });
 }
 
 /// What is open to one command is not taken for its making by another to which it is closed.

@@ -18,6 +18,8 @@ use crate::misuse::Misuse;
 
 /// Denied when the user says nothing: where keys are kept.
 pub const DENY_DEFAULTS: &[&str] = &[
+    // What rhocap moved aside, for the user to look at.
+    "rhocap-denied-*",
     ".Renviron",
     ".env",
     ".env.*",

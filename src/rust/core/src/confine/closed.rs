@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::capability::{with_slash, Capability};
+use crate::capability::with_slash;
 use crate::facts::{self, Identity, Kind, Since};
 use crate::path;
-use crate::process::confinement::{mechanism, Cover};
+use crate::process::confinement::Cover;
 
 use super::found::{Found, Hit, Spot, Why};
 use super::places::{absolute, Site};
@@ -45,30 +45,12 @@ impl Object {
     }
 }
 
-/// What something new is to what was closed under another name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moved {
-    /// It was not, or may have been open by another name.
-    Not,
-    /// It is that, and nobody has changed it.
-    Whole,
-    /// It is that, and something was done to it.
-    Perhaps,
-}
-
-/// When something was changed last.
-type Changed = (i64, u32);
-/// What a link leads to: see [`Hit::leads`].
-type Leads = Option<(Identity, Option<Since>)>;
-
 /// What is closed to a command, by absolute paths.
 #[derive(Debug, Default)]
 pub struct Closed {
     names: HashMap<Vec<u8>, Object>,
-    /// All objects, when each was changed last, and where links led.
-    objects: HashMap<Object, (Changed, Leads)>,
-    /// Whether they were closed by mounts.
-    mounts: bool,
+    /// All objects, and when each was changed last.
+    objects: HashMap<Object, (i64, u32)>,
     /// Directories with all that they hold, and which ones they are; of other mounts that does not matter.
     whole: HashMap<Vec<u8>, Option<Object>>,
 }
@@ -76,17 +58,13 @@ pub struct Closed {
 impl Closed {
     /// What the names close that were found, and the directories of other mounts that are hidden.
     #[must_use]
-    pub fn new(capability: &Capability, sites: &[Site], found: &Found, hidden: &[Cover]) -> Self {
-        let enforced = capability.enforcement();
-        let mut closed = Self {
-            mounts: enforced.is_none_or(|enforced| enforced.has(mechanism::MOUNT_NAMESPACE)),
-            ..Self::default()
-        };
+    pub fn new(sites: &[Site], found: &Found, hidden: &[Cover]) -> Self {
+        let mut closed = Self::default();
         for cover in hidden {
             closed.whole.insert(cover.path.clone(), None);
         }
         for hit in &found.hits {
-            closed.objects.insert(Object::of(hit), (hit.changed, hit.leads()));
+            closed.objects.insert(Object::of(hit), hit.changed);
             for path in paths(hit, sites) {
                 closed.names.insert(path, Object::of(hit));
             }
@@ -119,24 +97,13 @@ impl Closed {
         self.whole.extend(other.whole);
     }
 
-    /// What it is to what was closed under any name.
+    /// Whether it is what was closed under another name, which a command cannot have moved. It may have been open
+    /// to the command here: what is mounted on something does not go with it everywhere.
     #[must_use]
-    pub fn moved(&self, hit: &Hit) -> Moved {
-        match self.objects.get(&Object::of(hit)) {
-            None => Moved::Not,
-            // What is mounted on a directory goes with it.
-            Some(_) if hit.kind == Kind::Directory && self.mounts => Moved::Whole,
-            // Where a name was added or removed, or the content changed, that shows; in one that was moved by a
-            // directory above, nothing does. But a link may lead elsewhere from there.
-            Some((changed, leads))
-                if *changed == hit.changed && *leads == hit.leads() && hit.kind != Kind::Directory =>
-            {
-                Moved::Whole
-            }
-            // By another name it could have been open to the command all along.
-            Some(_) if hit.links > 1 => Moved::Not,
-            Some(_) => Moved::Perhaps,
-        }
+    pub fn moved(&self, hit: &Hit) -> bool {
+        let known = self.objects.get(&Object::of(hit));
+        // By another name of its own it could have been open all along.
+        known.is_some_and(|changed| hit.links <= 1 || hit.kind == Kind::Directory || *changed == hit.changed)
     }
 
     /// What stood at a path.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::beneath;
 use crate::capability::{with_slash, Capability};
-use crate::carve_out::Effect;
+use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
 use crate::escape::display;
 use crate::facts;
@@ -21,15 +21,16 @@ use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
+use crate::root::Root;
 
-use super::closed::{Closed, Moved};
+use super::closed::Closed;
 use super::copy::Copier;
 use super::found::{Found, Hit, Scope, Spot, Stop, Why};
 use super::places::{absolute, locate, Site};
 use super::scan::scan;
 
-/// How the names begin of what is moved aside.
-pub const ASIDE: &str = "rhocap-quarantine-";
+/// How the names begin of what is moved aside: of what is protected, and of what is denied.
+pub const ASIDE: [&str; 2] = ["rhocap-quarantine-", "rhocap-denied-"];
 
 /// What became of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,15 +38,16 @@ pub const ASIDE: &str = "rhocap-quarantine-";
 pub enum Fate {
     /// It is in the quarantine, under this name.
     Kept(String),
-    /// It is protected and has this name beside its own one: the quarantine is on another file system, and it is too
-    /// large to be copied, or of another kind than files, directories and links.
+    /// It has this name beside its own one: the quarantine is on another file system, and it is too large to be
+    /// copied, or of another kind than files, directories and links.
     Aside(String),
-    /// It is still there: the system gave this error number. Of what is denied it is `XDEV` where something protected
-    /// would be moved aside.
+    /// It is still there: the system gave this error number; `XDEV` of what would have been moved aside under a name
+    /// that is not denied.
     Left(i32),
-    /// It was there before, under this name or another, and is another object now (see [`crate::facts::Since`]), a link
-    /// that leads elsewhere, or was open to the command for a while. A command cannot do that; the user can, with git or an editor, and what is the user's is not taken away.
-    /// From then on it was open to the command as well, so that who made what is there is not known.
+    /// It was there before and is another object now (see [`crate::facts::Since`]), or leads elsewhere, or it was there
+    /// under another name, or was open to the command for a while. A command cannot do that; the user can, with git or
+    /// an editor, and what is the user's is not taken away. From then on it was open to the command as well, so that
+    /// who made what is there is not known.
     Replaced,
 }
 
@@ -158,7 +160,7 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
         ..Swept::default()
     };
     let opened: HashSet<&[u8]> = opened.iter().copied().collect();
-    let mut closed = Closed::new(capability, sites, before, &[]);
+    let mut closed = Closed::new(sites, before, &[]);
     closed.open(|path| opened.contains(path));
     let then =
         |path: &[u8]| locate(here, path).map_or_else(|| path.to_vec(), |(index, below)| absolute(&sites[index], below));
@@ -183,15 +185,13 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
         if !hit.writable && !leads || !seen.insert(hit.lies.clone()) {
             continue;
         }
-        let moved = if known.is_none() { closed.moved(hit) } else { Moved::Not };
-        if moved == Moved::Whole || !opened && !leads && is_closed(hit) {
+        if !opened && !leads && is_closed(hit) {
             continue;
         }
-        let fate = if known.is_some() || moved == Moved::Perhaps {
+        let fate = if known.is_some() || closed.moved(hit) {
             Fate::Replaced
         } else {
-            // What is denied would be open under another name.
-            let aside = hit.effect == Effect::Protect;
+            let aside = aside(&capability.roots()[hit.lies.root], hit);
             match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier, aside) {
                 Ok(Some(fate)) => {
                     swept.taken.push(taken);
@@ -245,6 +245,17 @@ fn was_opened(sites: &[Site], opened: &HashSet<&[u8]>, hit: &Hit) -> bool {
             .any(|names| opened.contains(with_slash(names).as_slice()))
 }
 
+/// How the name may begin that something gets where it is. What is denied must be denied by that one, too.
+fn aside(root: &Root, hit: &Hit) -> Option<&'static str> {
+    let [protected, denied] = ASIDE;
+    if hit.effect == Effect::Protect {
+        return Some(protected);
+    }
+    let name = path::join_onto(path::split(&hit.lies.names).0, denied.as_bytes());
+    let covered = root.matching(Effect::Deny, &name, Leaf::of(hit.kind)).is_some();
+    covered.then_some(denied)
+}
+
 fn rule(hit: &Hit) -> String {
     match hit.why {
         Why::LinkAbove => format!("a link above: {}", hit.rule),
@@ -268,7 +279,7 @@ fn take_out(
     lies: &Spot,
     quarantine: BorrowedFd<'_>,
     copier: &mut Copier,
-    aside: bool,
+    aside: Option<&str>,
 ) -> Result<Option<Fate>, Errno> {
     let (above, name) = path::split(&lies.names);
     let parent = match beneath::open(&capability.roots()[lies.root], above) {
@@ -300,7 +311,7 @@ fn move_out(
     name: &[u8],
     quarantine: BorrowedFd<'_>,
     copier: &mut Copier,
-    aside: bool,
+    aside: Option<&str>,
 ) -> Result<Fate, Errno> {
     // A name of ours: the command's could be anything.
     let kept = crate::random::hex(16);
@@ -312,10 +323,7 @@ fn move_out(
                 return Ok(Fate::Kept(kept));
             }
             // Nothing is destroyed: it may be somebody else's after all.
-            if !aside {
-                return Err(Errno::XDEV);
-            }
-            let aside = format!("{ASIDE}{kept}");
+            let aside = format!("{}{kept}", aside.ok_or(Errno::XDEV)?);
             renameat(parent, name, parent, aside.as_str())?;
             Ok(Fate::Aside(aside))
         }

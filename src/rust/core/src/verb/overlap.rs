@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
-use crate::confine::closed::{paths, Closed, Moved, Object};
+use crate::confine::closed::{paths, Closed, Object};
 use crate::confine::found::{Hit, Spot};
 use crate::confine::places::{absolute, holds, locate, sites, Site};
 use crate::confine::Plan;
@@ -125,11 +125,10 @@ impl Known {
         // Nor can it have moved here what was closed to it, or put it where nothing could be put.
         let covered = || found().any(|(root, below, _)| covers(root, &below, hit.kind));
         let held = || found().any(|(_, _, way)| names.closed.holds(&way, then));
-        match names.closed.moved(hit) {
-            Moved::Whole => None,
-            Moved::Perhaps => Some(Doubt::Replaced),
-            Moved::Not => (covered() && !held()).then_some(Doubt::Made),
+        if names.closed.moved(hit) {
+            return Some(Doubt::Replaced);
         }
+        (covered() && !held()).then_some(Doubt::Made)
     }
 
     fn forget(&self, taken: &[Place]) {
@@ -200,7 +199,7 @@ impl Overlap {
             .map(|other| (Arc::clone(other), other.here()))
             .collect();
         plan.before.retain(|hit| is_known(capability, sites, &others, hit));
-        let mut closed = Closed::new(capability, sites, &plan.before, &plan.hidden);
+        let mut closed = Closed::new(sites, &plan.before, &plan.hidden);
         let mut views = vec![View {
             capability: Arc::clone(capability),
             sites: sites.clone(),
@@ -208,7 +207,7 @@ impl Overlap {
         for around in &mut plan.around {
             let (capability, sites) = (&around.capability, &around.sites);
             around.before.retain(|hit| is_known(capability, sites, &others, hit));
-            closed.extend(Closed::new(capability, sites, &around.before, &[]));
+            closed.extend(Closed::new(sites, &around.before, &[]));
             views.push(View {
                 capability: Arc::clone(capability),
                 sites: sites.clone(),
