@@ -14,6 +14,7 @@ use crate::leader::Command;
 pub struct Confined {
     pub leader: Pid,
     pub init: Option<Init>,
+    pub view: Option<View>,
     pub enforcement: Enforcement,
 }
 
@@ -25,10 +26,6 @@ pub struct Init {
 
 impl Init {
     pub fn hear(&self) -> Option<Exit> {
-        match self.never {}
-    }
-
-    pub fn take_view(&mut self) -> Option<View> {
         match self.never {}
     }
 }

@@ -57,15 +57,14 @@ pub fn run(mut peer: Peer) {
             let _ = group.as_ref().map(Group::remove);
             peer.tell(&Event::Failed(stage, errno as i32));
         }
-        Ok((leader, mut init)) => {
+        Ok((leader, init, view)) => {
             let covers = order.confinement.take().map(|confinement| confinement.covers);
-            let seen = init.as_mut().and_then(Init::take_view).zip(covers);
             peer.tell(&Event::Started(leader.as_raw().unsigned_abs()));
             let supervision = Supervision {
                 peer,
                 leader,
                 init,
-                seen,
+                seen: view.zip(covers),
                 group,
                 host,
                 gets_orphans,
@@ -80,24 +79,27 @@ pub fn run(mut peer: Peer) {
     }
 }
 
-/// Starts the command: its leader, and the first process of its namespaces.
+/// The leader, the first process of its namespaces, and what they see.
+type Begun = (Pid, Option<Init>, Option<View>);
+
+/// Starts the command.
 fn begin(
     peer: &mut Peer,
     order: &Start,
     mark: Mark,
     descriptors: Descriptors,
     group: &mut Option<Group>,
-) -> Result<(Pid, Option<Init>), (Stage, nix::errno::Errno)> {
+) -> Result<Begun, (Stage, nix::errno::Errno)> {
     let command = Command::of(order, mark, descriptors)?;
     match &order.confinement {
         None => {
             *group = Group::create(std::process::id(), mark);
-            leader::start(command, group).map(|leader| (leader, None))
+            leader::start(command, group).map(|leader| (leader, None, None))
         }
         Some(confinement) => {
             let confined = confine::start(confinement, &order.required, Some(&command))?;
             peer.tell(&Event::Confined(confined.enforcement));
-            Ok((confined.leader, confined.init))
+            Ok((confined.leader, confined.init, confined.view))
         }
     }
 }

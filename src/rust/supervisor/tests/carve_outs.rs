@@ -139,6 +139,21 @@ fn run(capability: &Arc<Capability>, command: &str) -> Result<Ran, Refusal> {
     Ok((ran.exit == Some(Exit::Exited(0)), ran.text.text.clone(), carved))
 }
 
+/// What of the making of a command was taken away, or told, while the user did something in the directory where it
+/// runs.
+fn meanwhile(capability: &Arc<Capability>, place: &Path, then: &str, user: impl FnOnce()) -> Vec<String> {
+    let command = format!("touch made; while [ ! -e over ]; do sleep 0.02; done; {then}");
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(capability, &command).unwrap());
+        wait_for(&place.join("made"));
+        user();
+        fs::write(place.join("over"), "").unwrap();
+        let (done, output, carved) = running.join().unwrap();
+        assert!(done, "{output}");
+        carved
+    })
+}
+
 /// Waits until a command has made something.
 fn wait_for(path: &Path) {
     while !path.exists() {
@@ -521,17 +536,14 @@ fn what_the_user_rotates_while_commands_run() {
     let Some(fixture) = Fixture::with_mounts() else { return };
     let at = |name: &str| fixture.root.join(name);
     fs::create_dir(at(".claude")).unwrap();
-    std::thread::scope(|scope| {
-        let first = scope.spawn(|| fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done"));
-        wait_for(&at("made"));
+    let carved = meanwhile(&fixture.capability, &fixture.root, "true", || {
         fs::rename(at(".claude"), at("old")).unwrap();
         fs::create_dir(at(".claude")).unwrap();
         let (done, output, carved) = fixture.run("echo evil > old/settings.json; mv old .codex");
         assert!(done, "{output}");
         assert_eq!(carved, ["kept .codex", "replaced .claude"]);
-        fs::write(at("over"), "").unwrap();
-        assert_eq!(first.join().unwrap().2, ["replaced .claude"]);
     });
+    assert_eq!(carved, ["replaced .claude"]);
     assert!(!at(".codex").exists());
 }
 
@@ -544,24 +556,18 @@ fn what_the_user_moves_is_told() {
         fs::create_dir_all(at(directory)).unwrap();
         fs::write(at(directory).join(file), "IN\n").unwrap();
     }
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| {
-            fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo evil > docs/.vscode/x || true")
-        });
-        wait_for(&at("made"));
+    let then = "echo evil > docs/.vscode/x || true";
+    let carved = meanwhile(&fixture.capability, &fixture.root, then, || {
         fs::rename(at("pkg/.vscode"), at("docs/.vscode")).unwrap();
         fs::rename(at("pkg/CLAUDE.md"), at("docs/AGENTS.md")).unwrap();
-        fs::write(at("over"), "").unwrap();
-        let (done, output, carved) = running.join().unwrap();
-        assert!(done, "{output}");
-        let told = [
-            "gone pkg/.vscode",
-            "gone pkg/CLAUDE.md",
-            "replaced docs/.vscode",
-            "replaced docs/AGENTS.md",
-        ];
-        assert_eq!(carved, told);
     });
+    let told = [
+        "gone pkg/.vscode",
+        "gone pkg/CLAUDE.md",
+        "replaced docs/.vscode",
+        "replaced docs/AGENTS.md",
+    ];
+    assert_eq!(carved, told);
 }
 
 /// What is open to one command is not taken for its making by another to which it is closed.
@@ -646,13 +652,10 @@ fn links_of_a_larger_capability() {
     );
     assert!(at("src/new").exists() && !at("src/deep/activate.R").exists());
     // The user's own, elsewhere and meanwhile.
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&narrowed, "touch made; while [ ! -e over ]; do sleep 0.02; done").unwrap());
-        wait_for(&at("src/made"));
+    let carved = meanwhile(&narrowed, &at("src"), "true", || {
         fs::write(at(".Rprofile"), "IN\n").unwrap();
-        fs::write(at("src/over"), "").unwrap();
-        assert_eq!(running.join().unwrap().2, [""; 0]);
     });
+    assert_eq!(carved, [""; 0]);
     assert!(at(".Rprofile").exists());
     symlink("src/nowhere", at("AGENTS.md")).unwrap();
     assert_eq!(run(&narrowed, "true").unwrap_err().code, Code::CarveOut);
@@ -671,17 +674,12 @@ fn links_that_the_user_turns() {
     link("current", "renv");
     link("A", "current");
     link("f", "CLAUDE.md");
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done"));
-        wait_for(&at("made"));
+    let carved = meanwhile(&fixture.capability, &fixture.root, "true", || {
         fs::remove_file(at("current")).unwrap();
         link("B", "current");
         fs::remove_file(at("CLAUDE.md")).unwrap();
-        fs::write(at("over"), "").unwrap();
-        let (done, output, carved) = running.join().unwrap();
-        assert!(done, "{output}");
-        assert_eq!(carved, ["gone CLAUDE.md", "replaced renv"]);
     });
+    assert_eq!(carved, ["gone CLAUDE.md", "replaced renv"]);
     assert_eq!(fs::read_to_string(at("renv/activate.R")).unwrap(), "IN\n");
     assert!(!at("CLAUDE.md").exists());
 }
@@ -695,11 +693,8 @@ fn what_the_user_takes_off() {
         fs::write(at(file), "IN\n").unwrap();
     }
     symlink("src/a", at("AGENTS.md")).unwrap();
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| {
-            fixture.run("touch made; while [ ! -e over ]; do sleep 0.02; done; echo evil | tee CLAUDE.md .env src/a; ! echo x > .Rprofile; echo evil > free; mv free .zshrc")
-        });
-        wait_for(&at("made"));
+    let then = "echo evil | tee CLAUDE.md .env src/a; ! echo x > .Rprofile; echo evil > free; mv free .zshrc";
+    let carved = meanwhile(&fixture.capability, &fixture.root, then, || {
         for name in ["CLAUDE.md", ".env", "src/a"] {
             let kept = fixture.root.parent().unwrap().join("kept");
             fs::hard_link(at(name), &kept).unwrap();
@@ -712,18 +707,15 @@ fn what_the_user_takes_off() {
         // Moved and moved back it stays closed.
         fs::rename(at(".Rprofile"), at("moved")).unwrap();
         fs::rename(at("moved"), at(".Rprofile")).unwrap();
-        fs::write(at("over"), "").unwrap();
-        let (done, output, carved) = running.join().unwrap();
-        assert!(done, "{output}");
-        let told = [
-            "gone .envrc",
-            "replaced .env",
-            "replaced .zshrc",
-            "replaced AGENTS.md",
-            "replaced CLAUDE.md",
-        ];
-        assert_eq!(carved, told);
     });
+    let told = [
+        "gone .envrc",
+        "replaced .env",
+        "replaced .zshrc",
+        "replaced AGENTS.md",
+        "replaced CLAUDE.md",
+    ];
+    assert_eq!(carved, told);
     assert_eq!(fs::read_to_string(at("CLAUDE.md")).unwrap(), "evil\n");
 }
 

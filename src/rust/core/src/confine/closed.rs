@@ -3,47 +3,12 @@
 use std::collections::HashMap;
 
 use crate::capability::with_slash;
-use crate::facts::{self, Identity, Kind, Since};
+use crate::facts::{self, Kind};
 use crate::path;
 use crate::process::confinement::Cover;
 
-use super::found::{Found, Hit, Spot, Why};
+use super::found::{Found, Hit, Object, Spot, Why};
 use super::places::{absolute, Site};
-
-/// What stood under a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Object {
-    /// Which object.
-    pub identity: Identity,
-    /// Since when; of not every one it is known.
-    pub since: Option<Since>,
-}
-
-impl Object {
-    /// What was found.
-    #[must_use]
-    pub const fn of(hit: &Hit) -> Self {
-        Self {
-            identity: hit.identity,
-            since: hit.since,
-        }
-    }
-
-    /// The same of a directory, in which names come and go.
-    fn without_changes(self) -> Self {
-        Self {
-            since: self.since.filter(|since| matches!(since, Since::Made(..))),
-            ..self
-        }
-    }
-
-    /// Whether it is the same.
-    #[must_use]
-    pub fn is(self, other: Self) -> bool {
-        let known = self.since.zip(other.since);
-        self.identity == other.identity && known.is_none_or(|(one, other)| one == other)
-    }
-}
 
 /// What is closed to a command, by absolute paths.
 #[derive(Debug, Default)]
@@ -64,9 +29,9 @@ impl Closed {
             closed.whole.insert(cover.path.clone(), None);
         }
         for hit in &found.hits {
-            closed.objects.insert(Object::of(hit), hit.changed);
+            closed.objects.insert(hit.object, hit.changed);
             for path in paths(hit, sites) {
-                closed.names.insert(path, Object::of(hit));
+                closed.names.insert(path, hit.object);
             }
             if hit.why == Why::LinkAbove {
                 continue;
@@ -74,17 +39,13 @@ impl Closed {
             if hit.kind == Kind::Directory {
                 let path = absolute(&sites[hit.lies.root], &hit.lies.names);
                 // What lies below a mount is not seen either.
-                let known = (hit.why != Why::Mount).then(|| Object::of(hit).without_changes());
+                let known = (hit.why != Why::Mount).then(|| hit.object.made());
                 closed.whole.insert(path, known);
             }
             if let Some(target) = hit.target.as_ref().filter(|target| target.kind == Kind::Directory) {
-                let object = Object {
-                    identity: target.identity,
-                    since: Some(target.since),
-                };
                 closed
                     .whole
-                    .insert(with_slash(&target.path), Some(object.without_changes()));
+                    .insert(with_slash(&target.path), Some(target.object.made()));
             }
         }
         closed
@@ -101,7 +62,7 @@ impl Closed {
     /// to the command here: what is mounted on something does not go with it everywhere.
     #[must_use]
     pub fn moved(&self, hit: &Hit) -> bool {
-        let known = self.objects.get(&Object::of(hit));
+        let known = self.objects.get(&hit.object);
         // By another name of its own it could have been open all along.
         known.is_some_and(|changed| hit.links <= 1 || hit.kind == Kind::Directory || *changed == hit.changed)
     }
@@ -119,17 +80,8 @@ impl Closed {
         let mut above = path::split(path).0;
         while !above.is_empty() {
             if let Some(object) = self.whole.get(&then(above)) {
-                let found = || {
-                    let found = facts::of_entry(rustix::fs::CWD, above).ok()?;
-                    Some(
-                        Object {
-                            identity: found.identity,
-                            since: Some(found.since),
-                        }
-                        .without_changes(),
-                    )
-                };
-                if object.is_none_or(|object| found().is_some_and(|found| object.is(found))) {
+                let found = || facts::of_entry(rustix::fs::CWD, above).map(|found| Object::of(&found).made());
+                if object.is_none_or(|object| found().is_ok_and(|found| object.is(found))) {
                     return true;
                 }
             }

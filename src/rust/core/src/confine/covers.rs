@@ -12,7 +12,7 @@ use crate::process::confinement::{Closes, Cover, Standing};
 use crate::root::Root;
 
 use super::found::{Found, Hit, Why};
-use super::places::{absolute, locate_names, Site};
+use super::places::{absolute, locate, Site};
 
 /// Most covers of one command: each is a mount or more.
 pub const MOST: usize = 10_000;
@@ -39,7 +39,7 @@ pub fn covers(capability: &Capability, sites: &[Site], found: &Found) -> Result<
         }
         let writable = |root: usize| capability.roots()[root].is_writable();
         for passed in &hit.way {
-            if locate_names(sites, &passed.place).is_some_and(|(root, _)| writable(root)) {
+            if locate(sites, &with_slash(&passed.place)).is_some_and(|(root, _)| writable(root)) {
                 covers.push(Cover {
                     path: with_slash(&passed.place),
                     closes: Closes::Moving,
@@ -100,14 +100,15 @@ pub fn leads_nowhere(capability: &Capability, sites: &[Site], found: &Found, cov
         .map(|cover| cover.path.as_slice())
         .collect();
     for (hit, end) in ends {
-        let Some((root, _)) = locate_names(sites, end) else {
+        let path = with_slash(end);
+        let Some((root, _)) = locate(sites, &path) else {
             continue;
         };
         let depth = sites[root].names.len();
         // In a closed directory nothing can be made.
         let is_closed = (depth..end.len()).any(|count| closed.contains(with_slash(&end[..count]).as_slice()));
         if capability.roots()[root].is_writable() && !is_closed {
-            return Err(link_to_nowhere(hit, &with_slash(end)));
+            return Err(link_to_nowhere(hit, &path));
         }
     }
     Ok(())

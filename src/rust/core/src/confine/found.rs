@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use crate::carve_out::Effect;
-use crate::facts::{Identity, Kind, Since};
+use crate::facts::{Facts, Identity, Kind, Since};
 use crate::outcome::{Code, Refusal};
 
 use super::links::Passed;
@@ -104,13 +104,47 @@ pub enum Why {
     Mount,
 }
 
+/// Which object something is, told from another that has its number later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// The object.
+    pub identity: Identity,
+    /// Since when it is that; of not every one it is known.
+    pub since: Option<Since>,
+}
+
+impl Object {
+    /// From its facts.
+    #[must_use]
+    pub const fn of(found: &Facts) -> Self {
+        Self {
+            identity: found.identity,
+            since: Some(found.since),
+        }
+    }
+
+    /// The same, where what it holds may change.
+    #[must_use]
+    pub fn made(self) -> Self {
+        Self {
+            since: self.since.filter(|since| matches!(since, Since::Made(..))),
+            ..self
+        }
+    }
+
+    /// Whether it is the same, as far as it is known.
+    #[must_use]
+    pub fn is(self, other: Self) -> bool {
+        let known = self.since.zip(other.since);
+        self.identity == other.identity && known.is_none_or(|(one, other)| one == other)
+    }
+}
+
 /// What a covered link leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Which object.
-    pub identity: Identity,
-    /// Since when.
-    pub since: Since,
+    pub object: Object,
     /// What it is.
     pub kind: Kind,
     /// The names of its path.
@@ -136,11 +170,9 @@ pub struct Hit {
     pub why: Why,
     /// What it is.
     pub kind: Kind,
-    /// Which object.
-    pub identity: Identity,
-    /// Since when: the number of one that is gone may be another's. None for a directory whose mode we change
-    /// ourselves to look into it, where the system does not tell when it was made.
-    pub since: Option<Since>,
+    /// Which object. Since when is not known of a directory whose mode we change ourselves to look into it, where the
+    /// system does not tell when it was made.
+    pub object: Object,
     /// When its content, names or mode were changed last.
     pub changed: (i64, u32),
     /// How many names it has.
@@ -159,19 +191,10 @@ pub struct Hit {
 
 impl Hit {
     /// What a link leads to, where a command could change it.
-    #[must_use]
-    pub fn leads(&self) -> Option<(Identity, Option<Since>)> {
+    fn leads(&self) -> Option<Object> {
         let target = self.target.as_ref().filter(|target| target.writable)?;
         // The user may change what it leads to.
-        let made = Some(target.since).filter(|since| matches!(since, Since::Made(..)));
-        Some((target.identity, made))
-    }
-
-    /// Whether it is the same object. A command cannot write to what is closed to it, so that what changed in
-    /// it is the user's doing.
-    #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        (self.identity, self.since) == (other.identity, other.since)
+        Some(target.object.made())
     }
 }
 
@@ -214,12 +237,13 @@ impl Found {
         self.index.get(spelled).map(|index| &self.hits[*index])
     }
 
-    /// Whether what was found is what was there under this name: the same object, and a link still leads to
+    /// Whether what was found is what was there under this name: the same object (a command cannot write to what is
+    /// closed to it, so that what changed in it is the user's doing), and a link still leads to
     /// the same by the same way, as far as a command could have changed that.
     #[must_use]
     pub fn knows(&self, hit: &Hit) -> bool {
         self.at(&hit.spelled).is_some_and(|known| {
-            !known.doubted && known.is(hit) && known.way == hit.way && known.leads() == hit.leads()
+            !known.doubted && known.object == hit.object && known.way == hit.way && known.leads() == hit.leads()
         })
     }
 }

@@ -47,6 +47,20 @@ pub struct Plan {
     pub around: Vec<Around>,
 }
 
+impl Plan {
+    /// Refuses what it cannot close.
+    ///
+    /// # Errors
+    /// `CarveOut` for a link that leads nowhere, where the command could make something of it.
+    pub fn check(&self, capability: &Capability) -> Result<(), Refusal> {
+        let around = self.around.iter().map(|around| &around.before);
+        for found in [&self.before].into_iter().chain(around) {
+            covers::leads_nowhere(capability, &self.sites, found, &self.confinement.covers)?;
+        }
+        Ok(())
+    }
+}
+
 /// A capability around one, and what is closed for its sake.
 #[derive(Debug)]
 pub struct Around {
@@ -173,20 +187,6 @@ fn confinement(capability: &Capability) -> Confinement {
             open_files: limits.open_files,
         },
         ..Confinement::default()
-    }
-}
-
-impl Plan {
-    /// Refuses what it cannot close.
-    ///
-    /// # Errors
-    /// `CarveOut` for a link that leads nowhere, where the command could make something of it.
-    pub fn check(&self, capability: &Capability) -> Result<(), Refusal> {
-        let around = self.around.iter().map(|around| &around.before);
-        for found in [&self.before].into_iter().chain(around) {
-            covers::leads_nowhere(capability, &self.sites, found, &self.confinement.covers)?;
-        }
-        Ok(())
     }
 }
 

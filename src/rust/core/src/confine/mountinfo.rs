@@ -4,7 +4,7 @@
 
 use rustix::fs::{openat, Mode};
 
-use crate::capability::Capability;
+use crate::capability::{with_slash, Capability};
 use crate::facts::{self, Kind};
 use crate::limits::Limits;
 use crate::mount_table::mount_points;
@@ -14,7 +14,7 @@ use crate::path;
 use crate::process::confinement::{Closes, Cover, Standing};
 use crate::root::Root;
 
-use super::places::{absolute, locate_names, Site};
+use super::places::{absolute, locate, Site};
 
 /// Whether the scan meets the directories that are mounted in a root: what other mounts hold that are entered
 /// must be looked at, because a root may be mounted there once more.
@@ -38,12 +38,13 @@ pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cove
         .map_err(|_| Refusal::new(Code::SystemError).say("Without /proc it cannot be told what is mounted."))?;
     let mut covers = Vec::new();
     for names in points.iter().filter_map(|point| path::names(point)) {
-        let Some((index, below)) = locate_names(sites, &names).filter(|(_, below)| !below.is_empty()) else {
+        let point = with_slash(&names);
+        let Some((index, below)) = locate(sites, &point).filter(|(_, below)| !below.is_empty()) else {
             continue;
         };
         let root = &capability.roots()[index];
         // What cannot be opened is hidden under another mount, or above a directory closed to this user.
-        let Ok(handle) = openat(&root.handle, below.as_slice(), ENTRY, Mode::empty()) else {
+        let Ok(handle) = openat(&root.handle, below, ENTRY, Mode::empty()) else {
             continue;
         };
         let found = facts::of_handle(&handle)?;
@@ -53,7 +54,7 @@ pub(super) fn covers(capability: &Capability, sites: &[Site]) -> Result<Vec<Cove
         }
         if !capability.limits().mounts || facts::is_special_filesystem(&handle)? {
             covers.push(Cover {
-                path: absolute(&sites[index], &below),
+                path: absolute(&sites[index], below),
                 closes: Closes::All,
                 kind: Standing::of(found.kind),
             });

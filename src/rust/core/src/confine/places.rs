@@ -107,14 +107,16 @@ pub fn locate<'a>(sites: &[Site], path: &'a [u8]) -> Option<(usize, &'a [u8])> {
         .min_by_key(|(_, below)| below.len())
 }
 
-/// The same of names.
-pub(super) fn locate_names(sites: &[Site], names: &[Vec<u8>]) -> Option<(usize, Vec<u8>)> {
-    sites
-        .iter()
-        .enumerate()
-        .filter(|(_, site)| names.starts_with(&site.names))
-        .max_by_key(|(_, site)| site.names.len())
-        .map(|(index, site)| (index, path::join(&names[site.names.len()..])))
+/// Where the roots are now, which were at `sites` before: the user may have renamed a directory above.
+#[must_use]
+pub fn now(capability: &Capability, before: &[Site]) -> Vec<Site> {
+    sites(capability).unwrap_or_else(|_| before.to_vec())
+}
+
+/// The path that something had before, when the roots were at `sites` that are `here` now.
+#[must_use]
+pub fn then(sites: &[Site], here: &[Site], path: &[u8]) -> Vec<u8> {
+    locate(here, path).map_or_else(|| path.to_vec(), |(index, below)| absolute(&sites[index], below))
 }
 
 /// Whether one absolute path is another, or lies below it.

@@ -21,12 +21,11 @@ use crate::open::DIRECTORY;
 use crate::outcome::Refusal;
 use crate::path;
 use crate::remove_all::remove_all;
-use crate::root::Root;
 
 use super::closed::Closed;
 use super::copy::Copier;
 use super::found::{Found, Hit, Scope, Spot, Stop, Why};
-use super::places::{absolute, locate, Site};
+use super::places::{absolute, then, Site};
 use super::scan::scan;
 
 /// How the names begin of what is moved aside: of what is protected, and of what is denied.
@@ -103,7 +102,8 @@ pub struct Swept {
     /// Where stood what was taken out, in the roots of the command's capability.
     #[serde(skip)]
     pub taken: Vec<Spot>,
-    /// Why not everything was looked at: a word of [`Stop`]. A receipt must tell it.
+    /// Why not everything was looked at: a word of [`Stop`], or `mounts` where there are others than before. A receipt
+    /// must tell it.
     pub stopped: Option<&'static str>,
     /// How many names were looked at.
     pub entries: u64,
@@ -162,11 +162,16 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
     let opened: HashSet<&[u8]> = opened.iter().copied().collect();
     let mut closed = Closed::new(sites, before, &[]);
     closed.open(|path| opened.contains(path));
-    let then =
-        |path: &[u8]| locate(here, path).map_or_else(|| path.to_vec(), |(index, below)| absolute(&sites[index], below));
-    let is_closed = |hit: &Hit| closed.holds(&absolute(&here[hit.lies.root], &hit.lies.names), then);
+    let is_closed = |hit: &Hit| {
+        let path = absolute(&here[hit.lies.root], &hit.lies.names);
+        closed.holds(&path, |path| then(sites, here, path))
+    };
     let mut seen = HashSet::new();
-    let mut copier = Copier::default();
+    let mut taker = Taker {
+        capability,
+        quarantine: quarantine.as_fd(),
+        copier: Copier::default(),
+    };
     for hit in &after.hits {
         // A mount is none of the command's making.
         let opened = was_opened(sites, &opened, hit);
@@ -180,7 +185,7 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
             Some(None) => continue,
         };
         // A link leads from where nothing can be written to where a command writes.
-        let leads = known.is_some_and(|known| known.is(hit));
+        let leads = known.is_some_and(|known| known.object == hit.object);
         // Two links may lead to one place.
         if !hit.writable && !leads || !seen.insert(hit.lies.clone()) {
             continue;
@@ -191,8 +196,7 @@ pub fn sweep(look: &Look<'_>, quarantine: impl AsFd, scope: Scope, cancel: &Canc
         let fate = if known.is_some() || closed.moved(hit) {
             Fate::Replaced
         } else {
-            let aside = aside(&capability.roots()[hit.lies.root], hit);
-            match take_out(capability, &hit.lies, quarantine.as_fd(), &mut copier, aside) {
+            match taker.take_out(hit) {
                 Ok(Some(fate)) => {
                     swept.taken.push(taken);
                     fate
@@ -245,17 +249,6 @@ fn was_opened(sites: &[Site], opened: &HashSet<&[u8]>, hit: &Hit) -> bool {
             .any(|names| opened.contains(with_slash(names).as_slice()))
 }
 
-/// How the name may begin that something gets where it is. What is denied must be denied by that one, too.
-fn aside(root: &Root, hit: &Hit) -> Option<&'static str> {
-    let [protected, denied] = ASIDE;
-    if hit.effect == Effect::Protect {
-        return Some(protected);
-    }
-    let name = path::join_onto(path::split(&hit.lies.names).0, denied.as_bytes());
-    let covered = root.matching(Effect::Deny, &name, Leaf::of(hit.kind)).is_some();
-    covered.then_some(denied)
-}
-
 fn rule(hit: &Hit) -> String {
     match hit.why {
         Why::LinkAbove => format!("a link above: {}", hit.rule),
@@ -273,61 +266,68 @@ fn close_again(capability: &Capability, after: &Found) {
     }
 }
 
-/// Takes one entry out of its directory. Nothing when it is not there any more.
-fn take_out(
-    capability: &Capability,
-    lies: &Spot,
-    quarantine: BorrowedFd<'_>,
-    copier: &mut Copier,
-    aside: Option<&str>,
-) -> Result<Option<Fate>, Errno> {
-    let (above, name) = path::split(&lies.names);
-    let parent = match beneath::open(&capability.roots()[lies.root], above) {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
-        other => other?,
-    };
-    let held = facts::of_handle(&parent)?.mode;
-    let taken = match move_out(&parent, name, quarantine, copier, aside) {
-        // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
-        Err(Errno::ACCESS | Errno::PERM) => {
-            beneath::open_up(&parent)?;
-            let own = openat(&parent, name, DIRECTORY, Mode::empty());
-            own.and_then(|own| beneath::open_up(&own)).ok();
-            let taken = move_out(&parent, name, quarantine, copier, aside);
-            let _ = beneath::set_mode(&parent, held);
-            taken
-        }
-        other => other,
-    };
-    match taken {
-        Ok(fate) => Ok(Some(fate)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno),
-    }
+/// Takes names out of their directories.
+struct Taker<'a> {
+    capability: &'a Capability,
+    quarantine: BorrowedFd<'a>,
+    copier: Copier,
 }
 
-fn move_out(
-    parent: &OwnedFd,
-    name: &[u8],
-    quarantine: BorrowedFd<'_>,
-    copier: &mut Copier,
-    aside: Option<&str>,
-) -> Result<Fate, Errno> {
-    // A name of ours: the command's could be anything.
-    let kept = crate::random::hex(16);
-    match renameat(parent, name, quarantine, kept.as_str()) {
-        Ok(()) => Ok(Fate::Kept(kept)),
-        Err(Errno::XDEV) => {
-            if copier.copy(parent, name, quarantine, &kept).is_ok() {
-                remove(parent, name)?;
-                return Ok(Fate::Kept(kept));
+impl Taker<'_> {
+    /// Takes one. Nothing when it is not there any more.
+    fn take_out(&mut self, hit: &Hit) -> Result<Option<Fate>, Errno> {
+        let (above, name) = path::split(&hit.lies.names);
+        let parent = match beneath::open(&self.capability.roots()[hit.lies.root], above) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            other => other?,
+        };
+        let held = facts::of_handle(&parent)?.mode;
+        let taken = match self.move_out(&parent, name, hit) {
+            // The directory's mode, or the entry's own when it is a directory, forbids the move to their owner.
+            Err(Errno::ACCESS | Errno::PERM) => {
+                beneath::open_up(&parent)?;
+                let own = openat(&parent, name, DIRECTORY, Mode::empty());
+                own.and_then(|own| beneath::open_up(&own)).ok();
+                let taken = self.move_out(&parent, name, hit);
+                let _ = beneath::set_mode(&parent, held);
+                taken
             }
-            // Nothing is destroyed: it may be somebody else's after all.
-            let aside = format!("{}{kept}", aside.ok_or(Errno::XDEV)?);
-            renameat(parent, name, parent, aside.as_str())?;
-            Ok(Fate::Aside(aside))
+            other => other,
+        };
+        match taken {
+            Ok(fate) => Ok(Some(fate)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno),
         }
-        Err(errno) => Err(errno),
+    }
+
+    fn move_out(&mut self, parent: &OwnedFd, name: &[u8], hit: &Hit) -> Result<Fate, Errno> {
+        // A name of ours: the command's could be anything.
+        let kept = crate::random::hex(16);
+        match renameat(parent, name, self.quarantine, kept.as_str()) {
+            Err(Errno::XDEV) => {}
+            moved => return moved.map(|()| Fate::Kept(kept)),
+        }
+        if self.copier.copy(parent, name, self.quarantine, &kept).is_ok() {
+            remove(parent, name)?;
+            return Ok(Fate::Kept(kept));
+        }
+        // Nothing is destroyed: it may be somebody else's after all.
+        let aside = format!("{}{kept}", self.aside(hit).ok_or(Errno::XDEV)?);
+        renameat(parent, name, parent, aside.as_str())?;
+        Ok(Fate::Aside(aside))
+    }
+
+    /// How the name may begin that something gets where it is. What is denied must be denied by that one, too.
+    fn aside(&self, hit: &Hit) -> Option<&'static str> {
+        let [protected, denied] = ASIDE;
+        if hit.effect == Effect::Protect {
+            return Some(protected);
+        }
+        let root = &self.capability.roots()[hit.lies.root];
+        let name = path::join_onto(path::split(&hit.lies.names).0, denied.as_bytes());
+        let covered = root.matching(Effect::Deny, &name, Leaf::of(hit.kind)).is_some();
+        covered.then_some(denied)
     }
 }
 

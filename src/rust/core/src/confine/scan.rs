@@ -21,15 +21,15 @@ use crate::capability::{with_slash, Capability};
 use crate::carve_out::repository::{ends, HEAD};
 use crate::carve_out::{Effect, Leaf};
 use crate::effect::Cancel;
-use crate::facts::{self, Facts, Kind, Since};
+use crate::facts::{self, Facts, Kind};
 use crate::outcome::Refusal;
 use crate::path;
 use crate::root::Root;
 
-use super::found::{Found, Hit, Scope, Spot, Stop, Target, Why};
+use super::found::{Found, Hit, Object, Scope, Spot, Stop, Target, Why};
 use super::links::follow;
 use super::mountinfo::{any_below, walks};
-use super::places::{locate_names, path_of, Site};
+use super::places::{locate, path_of, Site};
 
 /// Walks all roots to which patterns apply, or in which other mounts are entered. With `before`, only names that are not as they were there
 /// matter: such a directory is not entered, because all of it goes, and directories that are closed to
@@ -297,14 +297,13 @@ impl Walk<'_> {
         if !self.is_mounted_as_before(&at, found.mount) || !self.governs(&mut at, &found, directory.fd()?)? {
             return Ok(Ok(()));
         }
-        let known = self.was_closed(&at);
         if self.was_unreadable(&found) {
             // It was closed to the command as a whole, and somebody else has opened it since, or moved it.
             self.closed(&at, Why::Unreadable);
             return Ok(Ok(()));
         }
         if !is_searchable(&found, directory.fd()?) {
-            if self.before.is_none() || known.is_some() {
+            if self.before.is_none() || self.was_closed(&at).is_some() {
                 return Ok(self.unreadable(&at, Errno::ACCESS));
             }
             if let Err(errno) = beneath::open_up(directory.fd()?) {
@@ -452,9 +451,8 @@ impl Walk<'_> {
 
     /// Whether a directory could not be looked into before, under whatever name.
     fn was_unreadable(&self, found: &Facts) -> bool {
-        let same =
-            |known: &&Hit| known.identity == found.identity && known.since.is_none_or(|since| since == found.since);
-        self.unreadable.iter().any(same)
+        let found = Object::of(found);
+        self.unreadable.iter().any(|known| known.object.is(found))
     }
 
     /// What was found before in place of a directory that stays closed as a whole.
@@ -473,6 +471,8 @@ impl Walk<'_> {
         let Some(found) = found.ok().filter(|_| !lies.names.is_empty()) else {
             return false;
         };
+        let object = Object::of(&found);
+        let object = if why == Why::Unreadable { object.made() } else { object };
         self.found.keep(Hit {
             spelled: at.spelled_as_directory(),
             lies,
@@ -480,8 +480,7 @@ impl Walk<'_> {
             rule: String::new(),
             why,
             kind: found.kind,
-            identity: found.identity,
-            since: Some(found.since).filter(|since| why != Why::Unreadable || matches!(since, Since::Made(..))),
+            object,
             changed: found.changed,
             links: found.links,
             writable: at.writable,
@@ -532,8 +531,7 @@ impl Walk<'_> {
             rule: rule.to_owned(),
             why,
             kind: found.kind,
-            identity: found.identity,
-            since: Some(found.since),
+            object: Object::of(&found),
             changed: found.changed,
             links: found.links,
             writable: at.writable,
@@ -635,7 +633,7 @@ impl Walk<'_> {
             return;
         };
         let there = |target: &Target| {
-            facts::of_entry(CWD, &with_slash(&end)).is_ok_and(|found| found.identity == target.identity)
+            facts::of_entry(CWD, &with_slash(&end)).is_ok_and(|found| found.identity == target.object.identity)
         };
         // Both must come to the same.
         if target.as_ref().is_none_or(there) {
@@ -661,14 +659,16 @@ impl Walk<'_> {
         let Some(path) = path::names(&path_of(&handle)?) else {
             return Ok(None);
         };
-        let spot = locate_names(self.sites, &path).map(|(root, names)| Spot { root, names });
+        let spot = locate(self.sites, &with_slash(&path)).map(|(root, names)| Spot {
+            root,
+            names: names.to_vec(),
+        });
         let writable = spot
             .as_ref()
             .is_some_and(|spot| self.capability.roots()[spot.root].is_writable());
         Ok(Some(Target {
             writable,
-            identity: found.identity,
-            since: found.since,
+            object: Object::of(&found),
             kind: found.kind,
             path,
             spot,

@@ -171,7 +171,10 @@ pub fn run(
     let text = Text::of(&ran.output);
     let mut record = record(&ran, ended, exit, end, &text, (timeout, limits.grace));
     if let Some(mut confined) = confined {
-        let (carve_outs, gap) = confined.sweep(end.map_or(&[], |end| &end.opened));
+        let covers = command.start.confinement.as_ref().map_or(&[][..], |it| &it.covers);
+        let opened = end.iter().flat_map(|end| &end.opened);
+        let opened = opened.filter_map(|index| Some(covers.get(usize::try_from(*index).ok()?)?.path.as_slice()));
+        let (carve_outs, gap) = confined.sweep(&opened.collect::<Vec<_>>());
         record.carve_outs = carve_outs;
         let enforcement = ran.enforcement.clone().unwrap_or_default();
         context.report.restrictions = std::mem::take(&mut confined.restrictions);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::capability::Capability;
 use crate::confine::found::{Scope, Spot};
-use crate::confine::places::{absolute, locate, sites as sites_now, Site};
+use crate::confine::places::{absolute, locate, now};
 use crate::confine::quarantine::{self, Fate, Look, Swept};
-use crate::confine::{self, grants, Plan};
+use crate::confine::{self, grants, Around, Plan};
 use crate::effect::Cancel;
 use crate::outcome::{Code, Refusal};
 use crate::process::confinement::{mechanism, Confinement, Enforcement};
@@ -21,8 +21,6 @@ pub struct Confined<'a> {
     plan: Plan,
     /// What the command cannot do though the capability would allow it.
     pub restrictions: Vec<&'static str>,
-    /// The paths of the covers, in their order.
-    covers: Vec<Vec<u8>>,
     overlap: Overlap,
 }
 
@@ -48,7 +46,6 @@ impl<'a> Confined<'a> {
         Ok(Self {
             capability,
             enforcement,
-            covers: plan.confinement.covers.iter().map(|cover| cover.path.clone()).collect(),
             plan,
             restrictions,
             overlap,
@@ -63,64 +60,62 @@ impl<'a> Confined<'a> {
     }
 
     /// Looks again, when nothing of the command is left, and moves what is new under a closed name away. `opened` are
-    /// the covers that somebody took off.
+    /// the paths where somebody took a cover off.
     #[must_use]
-    pub fn sweep(&mut self, opened: &[u32]) -> (Vec<CarveOut>, Option<&'static str>) {
-        let nothing_swept = |why| (Vec::new(), Some(why));
+    pub fn sweep(&mut self, opened: &[&[u8]]) -> (Vec<CarveOut>, Option<&'static str>) {
+        const NOT_LOOKED_FOR: &str = "carve_outs_not_looked_for";
         let Some(place) = self.capability.private().and_then(|private| private.quarantine().ok()) else {
-            return nothing_swept("carve_outs_not_looked_for");
+            return (Vec::new(), Some(NOT_LOOKED_FOR));
         };
         // What another one's look took out is not what was there, whatever stands there now.
         self.overlap.forget_taken(&mut self.plan);
-        let cover = |index: &u32| self.covers.get(usize::try_from(*index).ok()?).map(Vec::as_slice);
-        let opened: Vec<&[u8]> = opened.iter().filter_map(cover).collect();
-        let plan = &self.plan;
-        let now = |capability, sites: &[Site]| sites_now(capability).unwrap_or_else(|_| sites.to_vec());
-        let here = now(self.capability, &plan.sites);
-        let own = Look {
-            capability: self.capability,
-            sites: &plan.sites,
-            here: &here,
-            before: &plan.before,
-            opened: &opened,
-            within: None,
-        };
-        let mut gap = None;
         let mut told = Vec::new();
-        for index in 0..=plan.around.len() {
-            let around = index.checked_sub(1).map(|index| &plan.around[index]);
-            let here_around = around.map_or_else(Vec::new, |around| now(&around.capability, &around.sites));
-            let within = |spot: &Spot| {
-                let path = absolute(&around?.sites[spot.root], &spot.names);
-                let (root, names) = locate(&plan.sites, &path)?;
-                let names = names.to_vec();
-                self.capability.roots()[root]
-                    .is_writable()
-                    .then_some(Spot { root, names })
-            };
-            let look = around.map_or(own, |around| Look {
-                capability: &around.capability,
-                sites: &around.sites,
-                here: &here_around,
-                before: &around.before,
-                within: Some(&within),
-                ..own
-            });
+        let mut gap = None;
+        let mut look = |look: &Look<'_>| {
             // Not to be cancelled: a file that git would run must not stay because somebody was in a hurry.
-            let Ok(swept) = quarantine::sweep(&look, &place, Scope::AFTER, &Cancel::default()) else {
-                return (told, Some("carve_outs_not_looked_for"));
+            let swept = quarantine::sweep(look, &place, Scope::AFTER, &Cancel::default());
+            let Ok(swept) = swept else {
+                gap = Some(NOT_LOOKED_FOR);
+                return;
             };
             self.overlap.tell_taken(&swept.taken);
-            gap = if swept.stopped.is_some() {
-                Some("carve_outs_not_looked_for")
-            } else if swept.is_clean() {
-                gap
-            } else {
-                gap.or(Some("carve_out_left"))
-            };
+            if swept.stopped.is_some() {
+                gap = Some(NOT_LOOKED_FOR);
+            } else if !swept.is_clean() {
+                gap = gap.or(Some("carve_out_left"));
+            }
             told.extend(records(swept));
+        };
+        let plan = &self.plan;
+        look(&Look {
+            capability: self.capability,
+            sites: &plan.sites,
+            here: &now(self.capability, &plan.sites),
+            before: &plan.before,
+            opened,
+            within: None,
+        });
+        for around in &plan.around {
+            look(&Look {
+                capability: &around.capability,
+                sites: &around.sites,
+                here: &now(&around.capability, &around.sites),
+                before: &around.before,
+                opened,
+                within: Some(&|spot| self.within(around, spot)),
+            });
         }
         (told, gap)
+    }
+
+    /// The place that this capability has for one of a larger one, where the command could write.
+    fn within(&self, around: &Around, spot: &Spot) -> Option<Spot> {
+        let path = absolute(&around.sites[spot.root], &spot.names);
+        let (root, names) = locate(&self.plan.sites, &path)?;
+        let names = names.to_vec();
+        self.capability.roots()[root]
+            .is_writable()
+            .then_some(Spot { root, names })
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::capability::Capability;
 use crate::carve_out::{Effect, Leaf};
-use crate::confine::closed::{paths, Closed, Object};
+use crate::confine::closed::{paths, Closed};
 use crate::confine::found::{Hit, Spot};
-use crate::confine::places::{absolute, holds, locate, sites, Site};
+use crate::confine::places::{absolute, holds, locate, now, then, Site};
 use crate::confine::Plan;
 use crate::facts::{Identity, Kind};
 use crate::per_process::PerProcess;
@@ -49,16 +49,6 @@ struct View {
 }
 
 impl View {
-    /// Where the roots are now. The user may have renamed a directory above.
-    fn here(&self) -> Vec<Site> {
-        sites(&self.capability).unwrap_or_else(|_| self.sites.clone())
-    }
-
-    /// What the path of something was when the command started.
-    fn then(&self, here: &[Site], now: &[u8]) -> Vec<u8> {
-        locate(here, now).map_or_else(|| now.to_vec(), |(index, below)| absolute(&self.sites[index], below))
-    }
-
     /// The root in which something stands, and its names there: by its path, and where the same directory is a root
     /// by another mount.
     fn find<'a>(
@@ -99,7 +89,8 @@ enum Doubt {
 
 impl Known {
     fn here(&self) -> Vec<Vec<Site>> {
-        self.views.iter().map(View::here).collect()
+        let here = |view: &View| now(&view.capability, &view.sites);
+        self.views.iter().map(here).collect()
     }
 
     /// What it may have to do with what stands at a place, as it is spelled and where it lies; `here` is where its
@@ -112,38 +103,34 @@ impl Known {
         }
         let views = || self.views.iter().zip(here);
         let found = || views().flat_map(|(view, here)| places.iter().flat_map(move |place| view.find(here, place)));
-        let then = |way: &[u8]| {
-            views()
-                .map(|(view, here)| view.then(here, way))
-                .find(|then| then != way)
+        let moved = |way: &[u8]| {
+            let mut then = views().map(|(view, here)| then(&view.sites, here, way));
+            then.find(|then| then != way).unwrap_or_else(|| way.to_vec())
         };
-        let then = |way: &[u8]| then(way).unwrap_or_else(|| way.to_vec());
         let names = locked(&self.names);
-        if let Some(stood) = found().find_map(|(_, _, way)| names.closed.at(&then(&way))) {
-            return (!stood.is(Object::of(hit))).then_some(Doubt::Replaced);
+        if let Some(stood) = found().find_map(|(_, _, way)| names.closed.at(&moved(&way))) {
+            return (!stood.is(hit.object)).then_some(Doubt::Replaced);
         }
-        // Nor can it have moved here what was closed to it, or put it where nothing could be put.
-        let covered = || found().any(|(root, below, _)| covers(root, &below, hit.kind));
-        let held = || found().any(|(_, _, way)| names.closed.holds(&way, then));
+        // It cannot have moved here what was closed to it.
         if names.closed.moved(hit) {
             return Some(Doubt::Replaced);
         }
-        (covered() && !held()).then_some(Doubt::Made)
+        // Nor put anything where nothing could be put.
+        let covered = found().any(|(root, below, _)| covers(root, &below, hit.kind));
+        (covered && !found().any(|(_, _, way)| names.closed.holds(&way, moved))).then_some(Doubt::Made)
     }
 
     fn forget(&self, taken: &[Place]) {
         let here = self.here();
-        let views = || self.views.iter().zip(&here);
-        let taken: Vec<_> = taken
-            .iter()
-            .flat_map(|place| {
-                views()
-                    .flat_map(move |(view, here)| view.find(here, place).map(move |(_, _, way)| view.then(here, &way)))
-            })
-            .collect();
+        let mut gone = Vec::new();
+        for (view, here) in self.views.iter().zip(&here) {
+            for place in taken {
+                gone.extend(view.find(here, place).map(|(_, _, way)| then(&view.sites, here, &way)));
+            }
+        }
         let mut names = locked(&self.names);
-        names.closed.forget(|path| taken.iter().any(|taken| holds(taken, path)));
-        names.taken.extend(taken);
+        names.closed.forget(|path| gone.iter().any(|gone| holds(gone, path)));
+        names.taken.extend(gone);
     }
 }
 
@@ -231,7 +218,7 @@ impl Overlap {
             return;
         }
         let own = &self.0.views[0];
-        let here = own.here();
+        let here = now(&own.capability, &own.sites);
         let taken: Vec<_> = taken
             .iter()
             .map(|spot| Place::of(&own.capability, &here, spot))

@@ -46,6 +46,8 @@ pub struct Confined {
     pub leader: Pid,
     /// The first process of its namespaces, where it has any.
     pub init: Option<Init>,
+    /// What it sees, where that is its own.
+    pub view: Option<View>,
     /// What is enforced.
     pub enforcement: Enforcement,
 }
@@ -55,16 +57,9 @@ pub struct Init {
     /// Its number.
     pub pid: Pid,
     status: OwnedFd,
-    /// What it and all others see.
-    view: Option<View>,
 }
 
 impl Init {
-    /// What the command sees, to be kept beyond its end.
-    pub fn take_view(&mut self) -> Option<View> {
-        self.view.take()
-    }
-
     /// How the leader ended, once it has.
     pub fn hear(&self) -> Option<Exit> {
         let mut bytes = [0; init::STATUS];
@@ -166,11 +161,8 @@ fn attempt(
         }
         Ok((leader, built, view)) => Ok(Confined {
             leader,
-            init: namespaces.files_and_processes.then_some(Init {
-                pid: child,
-                status,
-                view,
-            }),
+            init: namespaces.files_and_processes.then_some(Init { pid: child, status }),
+            view,
             enforcement: plan.enforcement(built),
         }),
         Err(failed) => {
