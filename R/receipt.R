@@ -158,6 +158,7 @@ RhoReceipt <- rho_class(
     command = receipt_field("command", list()),
     version_before = receipt_field("version_before"),
     version_after = receipt_field("version_after"),
+    masked = receipt_field("masked", NA_real_),
     bytes = receipt_field("bytes", NA_real_),
     duration_us = receipt_field("duration_us", NA_real_),
     previous = receipt_field("previous")

@@ -95,6 +95,7 @@ fn result(value: Value) -> (&'static str, Facts) {
                 ("first_byte", read.first_byte.into()),
                 ("truncated", read.truncated.into()),
                 ("version", read.version.into()),
+                ("masked", read.masked.into()),
             ],
         ),
         Value::Written(written) => (

@@ -54,7 +54,10 @@ impl Redactor {
     pub fn mask<'t>(&self, text: &'t [u8]) -> Masked<'t> {
         let spans = self.spans(text);
         if spans.is_empty() {
-            return Masked { text: Cow::Borrowed(text), count: 0 };
+            return Masked {
+                text: Cow::Borrowed(text),
+                count: 0,
+            };
         }
         let mut out = Vec::new();
         let mut at = 0;
@@ -64,7 +67,10 @@ impl Redactor {
             at = span.end;
         }
         out.extend_from_slice(&text[at..]);
-        Masked { text: Cow::Owned(out), count: spans.len() as u64 }
+        Masked {
+            text: Cow::Owned(out),
+            count: spans.len() as u64,
+        }
     }
 
     /// Masks text.
@@ -72,21 +78,35 @@ impl Redactor {
     pub fn mask_text<'t>(&self, text: &'t str) -> MaskedText<'t> {
         let Masked { text: masked, count } = self.mask(text.as_bytes());
         match masked {
-            Cow::Borrowed(_) => MaskedText { text: Cow::Borrowed(text), count },
-            Cow::Owned(bytes) => MaskedText { text: Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()), count },
+            Cow::Borrowed(_) => MaskedText {
+                text: Cow::Borrowed(text),
+                count,
+            },
+            Cow::Owned(bytes) => MaskedText {
+                text: Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+                count,
+            },
         }
     }
 
     /// A stream.
     #[must_use]
     pub fn stream(self: &Arc<Self>) -> Stream {
-        Stream { redactor: Arc::clone(self), held: Vec::new(), count: 0 }
+        Stream {
+            redactor: Arc::clone(self),
+            held: Vec::new(),
+            count: 0,
+        }
     }
 }
 
 /// A stream.
 #[derive(Debug)]
-pub struct Stream { redactor: Arc<Redactor>, held: Vec<u8>, count: u64 }
+pub struct Stream {
+    redactor: Arc<Redactor>,
+    held: Vec<u8>,
+    count: u64,
+}
 
 impl Stream {
     /// Takes bytes.
