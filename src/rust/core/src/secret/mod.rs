@@ -1,2 +1,0 @@
-//! Stub until secrets are merged.
-pub mod known;
