@@ -17,6 +17,8 @@
 
 mod engine;
 mod forms;
+#[cfg(test)]
+mod oracle;
 mod squeeze;
 mod stream;
 

@@ -138,8 +138,7 @@ fn sequence(text: &[u8]) -> usize {
             Some(0x30..=0x7e) => 3,
             _ => 1,
         },
-        // Save, restore, keypad and other two-byte functions that no text begins with.
-        Some(b'7' | b'8' | b'=' | b'>' | b'c' | b'D' | b'E' | b'M' | b'\\') => 2,
+        // A function of one character, which is as likely a letter of a value.
         _ => 1,
     }
 }
