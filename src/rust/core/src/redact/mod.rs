@@ -21,6 +21,8 @@ mod forms;
 mod oracle;
 mod squeeze;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::fmt;

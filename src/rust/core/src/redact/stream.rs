@@ -86,6 +86,11 @@ impl Stream {
         self.count
     }
 
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held.capacity()
+    }
+
     /// Gives what is certain: all, when the text ends here.
     fn give(&mut self, all: bool) -> Vec<u8> {
         let mut spans = Vec::new();
