@@ -135,7 +135,7 @@ pub fn edit(
         replaced: found,
         diff,
         truncated_diff,
-        version: installed.version,
+        version: context.report.told_after(installed.version),
         lost: installed.lost,
     })
 }

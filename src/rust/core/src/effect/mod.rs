@@ -72,6 +72,18 @@ pub struct Report {
     pub command: Option<CommandRecord>,
 }
 
+impl Report {
+    /// The new version as it may be told: nothing of content that holds a secret.
+    #[must_use]
+    pub fn told_after(&self, version: String) -> String {
+        if self.secret_after {
+            String::new()
+        } else {
+            version
+        }
+    }
+}
+
 /// What every effect gets beside its own arguments.
 pub struct Context<'a> {
     /// The capability's bounds.

@@ -90,7 +90,7 @@ pub fn write(
         path,
         bytes,
         created: installed.created,
-        version: installed.version,
+        version: context.report.told_after(installed.version),
         lost: installed.lost,
     })
 }

@@ -173,7 +173,7 @@ impl OneValue {
         self.html(value);
         self.shell(value);
         self.code(value);
-        let shown = Zeroizing::new(crate::escape::display(value).into_bytes());
+        let shown = Zeroizing::new(crate::escape::exact(value).into_bytes());
         self.add(&shown);
     }
 
