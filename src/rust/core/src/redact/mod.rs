@@ -86,7 +86,7 @@ impl Redactor {
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let forms = Forms::of(values);
         Self {
-            engine: Engine::new(forms.anywhere),
+            engine: Engine::new(&forms.anywhere),
             words: forms.words,
         }
     }
@@ -167,14 +167,19 @@ impl Redactor {
     /// The matches of the known values in `text`, which stands after `before`, in no order; `squeezed` holds
     /// `text` afterwards.
     fn known_after(&self, before: &[u8], text: &[u8], squeezed: &mut Squeezed, spans: &mut Vec<Range<usize>>) {
-        self.engine.find(text, |span| spans.push(span));
+        self.engine.find(text, |span| {
+            add(spans, span);
+            true
+        });
         squeezed.fill(text);
         if squeezed.has_gaps() {
             self.engine.find(&squeezed.bytes, |span| {
                 let span = squeezed.origin(span.start)..squeezed.origin(span.end - 1) + 1;
-                if span.len() <= REACH {
-                    spans.push(span);
+                let near = span.len() <= REACH;
+                if near {
+                    add(spans, span);
                 }
+                near
             });
         }
         for word in &self.words {
@@ -219,6 +224,16 @@ fn stands_alone(before: &[u8], text: &[u8], span: &Range<usize>) -> bool {
         |byte: Option<&u8>| byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128);
     let last = text[..span.start].last().or(before.last());
     !(word(last) && word(text.get(span.start)) || word(text.get(span.end - 1)) && word(text.get(span.end)))
+}
+
+/// Adds a range, to the last one where they overlap or touch: text may be full of matches.
+fn add(spans: &mut Vec<Range<usize>>, span: Range<usize>) {
+    match spans.last_mut() {
+        Some(last) if span.start <= last.end && last.start <= span.end => {
+            *last = last.start.min(span.start)..last.end.max(span.end);
+        }
+        _ => spans.push(span),
+    }
 }
 
 /// Sorts ranges and makes one of those that overlap or touch.
