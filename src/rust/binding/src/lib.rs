@@ -23,6 +23,8 @@ mod moving;
 mod outcome;
 mod read;
 mod receipt;
+mod redact;
+mod redactor_stub;
 mod remove;
 mod sexp;
 mod tool;
@@ -44,6 +46,7 @@ extendr_module! {
     use outcome;
     use read;
     use receipt;
+    use redact;
     use remove;
     use tool;
     use write;
