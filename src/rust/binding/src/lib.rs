@@ -24,8 +24,8 @@ mod outcome;
 mod read;
 mod receipt;
 mod redact;
-mod redactor_stub;
 mod remove;
+mod secret;
 mod sexp;
 mod tool;
 mod value;
@@ -48,6 +48,7 @@ extendr_module! {
     use receipt;
     use redact;
     use remove;
+    use secret;
     use tool;
     use write;
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
+use rhocap_core::redact::{Redactor, MARKER};
+use rhocap_core::secret::known;
 
 use crate::argument::wrong_type;
 use crate::condition::guard;
 use crate::handle::{held, hold};
-use crate::redactor_stub::{known, Redactor, MARKER};
 use crate::sexp::{element, Element, Encoding};
 use crate::value::Plain;
 
@@ -42,7 +43,7 @@ impl Masks {
 }
 
 /// Sorts ranges and joins those that overlap or touch.
-pub fn union(spans: &mut Vec<Range<usize>>) {
+fn union(spans: &mut Vec<Range<usize>>) {
     spans.sort_by_key(|span| span.start);
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(spans.len());
     for span in spans.drain(..) {
@@ -210,8 +211,9 @@ fn core_secret_names(names: Robj) -> Robj {
         if !names.is_string() {
             return Err(wrong_type("names", "a character vector"));
         }
+        let redactor = known::redactor();
         let secret = |index| match element(&names, index) {
-            Some(Element::Bytes(name) | Element::Other(name, _)) if !name.is_empty() => names_a_secret(name),
+            Some(Element::Bytes(name) | Element::Other(name, _)) if !name.is_empty() => names_a_secret(&redactor, name),
             _ => false,
         };
         Ok(Plain::Flags((0..names.len()).map(secret).collect()))
@@ -221,13 +223,13 @@ fn core_secret_names(names: Robj) -> Robj {
 /// A value that has no meaning, so that only its name can say that it is to be masked.
 const PROBE: &[u8] = b"qv7Wk2ZpX9rTd4Lm";
 
-fn names_a_secret(name: &[u8]) -> bool {
+fn names_a_secret(redactor: &Redactor, name: &[u8]) -> bool {
+    if std::str::from_utf8(name).is_ok_and(known::is_secret_name) {
+        return true;
+    }
     let text = [name, b": ", PROBE].concat();
-    let mut spans = Vec::new();
-    crate::redactor_stub::names_find(&text, &mut spans);
-    spans
-        .iter()
-        .any(|span| span.start <= name.len() + 2 && span.end >= text.len())
+    let value = name.len() + 2;
+    redactor.spans(&text).iter().any(|span| span.start >= value)
 }
 
 extendr_module! {

@@ -32,5 +32,6 @@ pub mod redact;
 mod remove_all;
 pub mod resolve;
 pub mod root;
+pub mod secret;
 pub mod verb;
 pub mod version;
