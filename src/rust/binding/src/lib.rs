@@ -23,6 +23,7 @@ mod moving;
 mod outcome;
 mod read;
 mod receipt;
+mod redact;
 mod remove;
 mod secret;
 mod sexp;
@@ -45,6 +46,7 @@ extendr_module! {
     use outcome;
     use read;
     use receipt;
+    use redact;
     use remove;
     use secret;
     use tool;
