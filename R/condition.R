@@ -68,7 +68,7 @@ NULL
 abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
   stop(structure(
     class = c(class, "rhocap_error", "error", "condition"),
-    list(message = message, call = NULL, ...)
+    list(message = masked_text(message), call = NULL, ...)
   ))
 }
 
@@ -76,7 +76,7 @@ abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
 warn <- function(kind, message, ...) {
   warning(structure(
     class = c(paste0("rhocap_warning_", kind), "rhocap_warning", "warning", "condition"),
-    list(message = message, call = NULL, ...)
+    list(message = masked_text(message), call = NULL, ...)
   ))
 }
 

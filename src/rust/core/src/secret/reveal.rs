@@ -45,6 +45,7 @@ pub fn reveal(secret: &Secret) -> &[u8] {
         command: None,
         version_before: None,
         version_after: None,
+        masked: 0,
         bytes: None,
         duration_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
         previous: String::new(),
