@@ -53,6 +53,16 @@ core_receipt_by_id <- function(id) .Call(wrap__core_receipt_by_id, id)
 
 core_json_value <- function(json) .Call(wrap__core_json_value, json)
 
+core_redactor <- function(values) .Call(wrap__core_redactor, values)
+
+core_redact <- function(texts, redactor) .Call(wrap__core_redact, texts, redactor)
+
+core_redact_bytes <- function(bytes, redactor) .Call(wrap__core_redact_bytes, bytes, redactor)
+
+core_redact_pieces <- function(pieces, orders, redactor) .Call(wrap__core_redact_pieces, pieces, orders, redactor)
+
+core_secret_names <- function(names) .Call(wrap__core_secret_names, names)
+
 core_remove <- function(handle, tool, principal, path) .Call(wrap__core_remove, handle, tool, principal, path)
 
 core_secret_env <- function(name) .Call(wrap__core_secret_env, name)
