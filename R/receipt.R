@@ -179,7 +179,7 @@ is_receipt <- function(json) {
   object <- function(value) is.list(value) && !is.null(names(value))
   kinds <- list(
     list(one(is.character), receipt_texts),
-    list(one(is.numeric), c("seq", "duration_us")),
+    list(one(is.numeric), c("seq", "duration_us", "masked")),
     list(object, c("request", "enforced_by")),
     list(function(value) is.null(value) || is.character(value) && length(value) == 1L, c(
       "code", "message", "stage", "rule", "version_before", "version_after"
