@@ -31,7 +31,9 @@ expect_hidden <- function(given, value, label = "the output") {
 all_that_comes <- function(code) {
   said <- character()
   note <- function(cnd) {
-    said <<- c(said, conditionMessage(cnd), deparse(conditionCall(cnd)))
+    said <<- c(said, conditionMessage(cnd))
+    # R 4.2 cannot deparse an S7 value.
+    said <<- c(said, tryCatch(deparse(conditionCall(cnd)), error = conditionMessage))
     said <<- c(said, utils::capture.output(try(utils::str(unclass(cnd)), silent = TRUE)))
   }
   value <- NULL

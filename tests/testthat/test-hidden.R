@@ -70,7 +70,7 @@ ways_out <- list(
 )
 
 test_that("no verb of R shows the value, of any class", {
-  needs("jsonlite", "tibble", "pillar", "knitr", "waldo")
+  for (package in c("jsonlite", "tibble", "pillar", "knitr", "waldo")) needs(package)
   for (class in names(hidden_values())) {
     made <- hidden_values()[[class]]
     other <- hidden_values()[[class]]
@@ -223,7 +223,7 @@ test_that("a forked R has the values of its parent as what must not be shown, no
 })
 
 test_that("methods are there without R's default packages, and whoever is loaded first", {
-  needs("callr", "knitr", "pillar")
+  for (package in c("knitr", "pillar")) needs(package)
   run <- function(code, packages) {
     script <- tempfile(fileext = ".R")
     on.exit(unlink(script))
