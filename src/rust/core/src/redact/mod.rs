@@ -101,6 +101,23 @@ impl Redactor {
         spans
     }
 
+    /// The matches of the known values in the text as it stands: not what is spread by white space or control
+    /// sequences, and nothing by its shape or name. For text of which only a part is kept and masked afterwards.
+    #[must_use]
+    pub fn spans_in_one_piece(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        self.in_one_piece(&[], text, &mut spans);
+        merge(&mut spans);
+        spans
+    }
+
+    /// All that is looked for, to measure other programs with it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn forms<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+        Forms::of(values).anywhere.iter().map(|form| form.to_vec()).collect()
+    }
+
     /// The text with a marker in place of each of its [`Redactor::spans`].
     #[must_use]
     pub fn mask<'t>(&self, text: &'t [u8]) -> Masked<'t> {
@@ -167,10 +184,7 @@ impl Redactor {
     /// The matches of the known values in `text`, which stands after `before`, in no order; `squeezed` holds
     /// `text` afterwards.
     fn known_after(&self, before: &[u8], text: &[u8], squeezed: &mut Squeezed, spans: &mut Vec<Range<usize>>) {
-        self.engine.find(text, |span| {
-            add(spans, span);
-            true
-        });
+        self.in_one_piece(before, text, spans);
         squeezed.fill(text);
         if squeezed.has_gaps() {
             self.engine.find(&squeezed.bytes, |span| {
@@ -182,6 +196,13 @@ impl Redactor {
                 near
             });
         }
+    }
+
+    fn in_one_piece(&self, before: &[u8], text: &[u8], spans: &mut Vec<Range<usize>>) {
+        self.engine.find(text, |span| {
+            add(spans, span);
+            true
+        });
         for word in &self.words {
             let finder = memchr::memmem::Finder::new(word.as_slice());
             let mut from = 0;
