@@ -28,6 +28,7 @@ pub mod private;
 pub mod process;
 mod random;
 pub mod receipt;
+pub mod redact;
 mod remove_all;
 pub mod resolve;
 pub mod root;
