@@ -17,10 +17,14 @@
 
 mod engine;
 mod forms;
+pub mod names;
 #[cfg(test)]
 mod oracle;
+pub mod shapes;
 mod squeeze;
 mod stream;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -237,7 +241,9 @@ impl Redactor {
 }
 
 /// What has the shape or the name of a secret.
-fn patterns(_text: &[u8], _spans: &mut Vec<Range<usize>>) {}
+fn patterns(text: &[u8], spans: &mut Vec<Range<usize>>) {
+    shapes::find(text, spans);
+}
 
 /// Whether no word goes on over an end of `span`.
 fn stands_alone(before: &[u8], text: &[u8], span: &Range<usize>) -> bool {

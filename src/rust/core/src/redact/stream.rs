@@ -6,13 +6,13 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, patterns, Redactor, MARKER};
+use super::{merge, patterns, shapes, Redactor, MARKER};
 
 /// What is out stays this long before what is not, because a name tells that a secret follows.
 const CONTEXT: usize = 1 << 10;
 
-/// What has a shape or a name is found in a stream when it ends this soon after the line it begins in.
-const PATTERN_REACH: usize = 16 << 10;
+/// A value is found by its name in a stream when its line is no longer than this.
+const NAME_REACH: usize = 16 << 10;
 
 /// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
 /// in it any more; for most text that is at the end of its line.
@@ -117,7 +117,8 @@ impl Stream {
     fn certain(&self, text: &[u8]) -> usize {
         let open = squeeze::open(text).unwrap_or(text.len());
         let known = self.redactor.may_begin(text, open, &self.squeezed);
-        let to = known.min(open).min(pattern_may_begin(text));
+        let shape = shapes::unfinished(&self.held).saturating_sub(self.context);
+        let to = known.min(open).min(shape).min(name_may_begin(text));
         self.squeezed.boundary(text, to)
     }
 
@@ -154,16 +155,8 @@ impl Stream {
     }
 }
 
-/// The place in `text` before which nothing with a shape or a name can begin that ends later: the last line, or
-/// a PEM block that is open there.
-fn pattern_may_begin(text: &[u8]) -> usize {
-    let least = text.len().saturating_sub(PATTERN_REACH);
-    let line = memchr::memrchr(b'\n', &text[least..]).map_or(least, |at| least + at + 1);
-    let Some(block) = memchr::memmem::rfind(&text[least..line], b"-----BEGIN ") else {
-        return line;
-    };
-    if memchr::memmem::find(&text[least + block..line], b"-----END ").is_some() {
-        return line;
-    }
-    least + block
+/// The place in `text` before which nothing with a name can begin that ends later: its last line.
+fn name_may_begin(text: &[u8]) -> usize {
+    let least = text.len().saturating_sub(NAME_REACH);
+    memchr::memrchr(b'\n', &text[least..]).map_or(least, |at| least + at + 1)
 }
