@@ -247,7 +247,7 @@ test_that("methods are there without R's default packages, and whoever is loaded
     "x <- rho_secret_literal(paste(sample(letters, 20), collapse = ''))",
     "print(x)", "x", "utils::str(x)", "print(list(x)[[1L]])",
     "stopifnot(x == x, inherits(try(paste(x), silent = TRUE), 'try-error'))",
-    "knitr::knit_print(x)", "cat(pillar::obj_sum(x))"
+    "knitr::knit_print(x)", "writeLines(pillar::obj_sum(x))"
   )
   lines <- run(code, "base")
   expect_identical(sum(grepl("<RhoSecret> literal", lines, fixed = TRUE)), 5L)
