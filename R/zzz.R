@@ -24,6 +24,7 @@ NULL
     get(name, envir = topenv())
   }
   S7::methods_register()
+  guard_rho_packages()
   # rho.coding attached after us: its constructors stand in front of ours.
   setHook(packageEvent("rho.coding", "attach"), function(...) {
     if (paste0("package:", pkgname) %in% search()) {
