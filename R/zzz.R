@@ -27,6 +27,7 @@ NULL
   hide("rhocap::RhoHidden")
   # Before anything can show what stands there. Values that cannot be masked are left out.
   core_secret_ambient()
+  guard_rho_packages()
   # rho.coding attached after us: its constructors stand in front of ours.
   setHook(packageEvent("rho.coding", "attach"), function(...) {
     if (paste0("package:", pkgname) %in% search()) {

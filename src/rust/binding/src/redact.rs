@@ -67,8 +67,8 @@ fn replace(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     masked
 }
 
-// A redactor of values that R's side found in a foreign object. They are strings of R already; what is
-// too short to be told from other text is left to the place where it was found.
+// A redactor of values that R's side found in a foreign object. They are strings of R already; what
+// cannot be told from other text is masked only where it was found.
 #[extendr]
 fn core_redactor(values: Robj) -> Robj {
     guard(|| {
@@ -76,15 +76,12 @@ fn core_redactor(values: Robj) -> Robj {
             return Err(wrong_type("values", "a character vector"));
         }
         let found = (0..values.len()).filter_map(|index| match element(&values, index) {
-            Some(Element::Bytes(bytes) | Element::Other(bytes, _)) if bytes.len() >= SHORTEST => Some(bytes),
+            Some(Element::Bytes(bytes) | Element::Other(bytes, _)) if known::can_be_masked(bytes) => Some(bytes),
             _ => None,
         });
         Ok(hold(Arc::new(Redactor::new(found))))
     })
 }
-
-/// The shortest value of a foreign object that is looked for elsewhere.
-const SHORTEST: usize = 6;
 
 // The elements that change: their places and what they become. `NULL` when none does, so that R keeps
 // the vector as it is.

@@ -201,6 +201,12 @@ pub fn ambient() -> Ambient {
     counted
 }
 
+/// Whether a value can be masked wherever it appears: it is long enough, and no ordinary word.
+#[must_use]
+pub fn can_be_masked(value: &[u8]) -> bool {
+    value.len() >= rules::STRONG && rules::unfit(value).is_none()
+}
+
 /// Whether a variable of this name holds a secret.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {

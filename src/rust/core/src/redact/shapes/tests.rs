@@ -152,7 +152,7 @@ fn placeholders_are_not_masked() {
                 }
             }
             for text in [documented, typed] {
-                assert_eq!(spans(&text), [], "{}: {}", rule.name, shown(&text));
+                assert!(spans(&text).is_empty(), "{}: {}", rule.name, shown(&text));
             }
         }
     }
@@ -242,7 +242,7 @@ fn texts_about_keys_are_not_masked() {
         format!("grep -n '{}' ~/.ssh/* tests/testthat/keys/*", label("BEGIN", "RSA ")).into_bytes(),
         format!("{}\n...\n{}\n", label("BEGIN", ""), label("END", "")).into_bytes(),
     ] {
-        assert_eq!(spans(&text), [], "{}", shown(&text));
+        assert!(spans(&text).is_empty(), "{}", shown(&text));
     }
 }
 
@@ -315,7 +315,7 @@ fn passwords_of_urls() {
         "git@github.com:a/b.git",
         "http://[::1]:80/@x",
     ] {
-        assert_eq!(spans(text.as_bytes()), [], "{text}");
+        assert!(spans(text.as_bytes()).is_empty(), "{text}");
     }
 }
 
