@@ -1,4 +1,4 @@
-//! Hosts, and which of them a credential may be sent to.
+//! Hosts, as they are compared.
 
 use std::fmt;
 
@@ -48,42 +48,6 @@ impl fmt::Display for Host {
     }
 }
 
-/// What a credential is bound to: a host, and a port where one is named.
-///
-/// Without a port only the scheme's own is meant: another port of a host can be another person's program.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Binding {
-    host: Host,
-    port: Option<u16>,
-}
-
-impl Binding {
-    /// `host` or `host:port`. No scheme, path, user or wildcard.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (host, port) = split_port(text)?;
-        Some(Self {
-            host: Host::parse(host)?,
-            port,
-        })
-    }
-
-    /// Whether the place is the one that is meant. `default` is the port of the scheme in use.
-    #[must_use]
-    pub fn allows(&self, host: &Host, port: u16, default: u16) -> bool {
-        self.host == *host && port == self.port.unwrap_or(default)
-    }
-}
-
-impl fmt::Display for Binding {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.port {
-            None => write!(formatter, "{}", self.host),
-            Some(port) => write!(formatter, "{}:{port}", self.host),
-        }
-    }
-}
-
 /// A host and the port after it, if there is one.
 pub(super) fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     // The colons of an IPv6 address stand in brackets.
@@ -126,17 +90,12 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_without_a_port_means_the_schemes_own() {
-        let host = Host::parse("a.example").unwrap();
-        let bound = Binding::parse("A.example.").unwrap();
-        assert!(bound.allows(&host, 443, 443));
-        assert!(!bound.allows(&host, 8443, 443));
-        assert!(Binding::parse("a.example:8443").unwrap().allows(&host, 8443, 443));
-        assert!(!Binding::parse("a.example:8443").unwrap().allows(&host, 443, 443));
-        assert!(!bound.allows(&Host::parse("b.a.example").unwrap(), 443, 443));
-        assert!(Binding::parse("[::1]:80").is_some());
-        for text in ["a:", "a:0", "a:65536", "a:+1", "a:1:2", "https://a", "a/", "u@a", "[::1]x:1", "a:80 "] {
-            assert_eq!(Binding::parse(text), None, "{text}");
+    fn a_port_is_a_number() {
+        assert_eq!(split_port("a:8443"), Some(("a", Some(8443))));
+        assert_eq!(split_port("[::1]:80"), Some(("[::1]", Some(80))));
+        assert_eq!(split_port("[::1]"), Some(("[::1]", None)));
+        for text in ["a:", "a:0", "a:65536", "a:+1", "a:1:2", "[::1]x:1", "[::1]x", "a:80 "] {
+            assert_eq!(split_port(text), None, "{text}");
         }
     }
 }

@@ -97,7 +97,9 @@ impl Stream {
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
-        patterns(&self.held, &mut spans);
+        if self.redactor.guesses {
+            patterns(&self.held, &mut spans);
+        }
         // What begins later is found again; what began earlier was found before.
         spans.retain(|span| (self.context..to).contains(&span.start));
         spans.extend(self.masked.map(|end| self.context..end));
@@ -112,7 +114,12 @@ impl Stream {
     fn certain(&self, text: &[u8]) -> usize {
         let open = squeeze::open(text).unwrap_or(text.len());
         let known = self.redactor.may_begin(text, open, &self.squeezed);
-        let to = known.min(open).min(pattern_may_begin(text));
+        let guessed = if self.redactor.guesses {
+            pattern_may_begin(text)
+        } else {
+            text.len()
+        };
+        let to = known.min(open).min(guessed);
         self.squeezed.boundary(text, to)
     }
 
