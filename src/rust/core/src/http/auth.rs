@@ -133,7 +133,10 @@ mod tests {
         let value = canary();
         let key = || credential(&value, "a.example");
         let kind = |result: Result<ModelAuth, Misuse>| result.err().map(|misuse| misuse.kind);
-        assert_eq!(kind(ModelAuth::new(key(), vec![], "https://a.example/v1", &["x".to_owned()])), None);
+        assert_eq!(
+            kind(ModelAuth::new(key(), vec![], "https://a.example/v1", &["x".to_owned()])),
+            None
+        );
         assert_eq!(kind(ModelAuth::new(key(), vec![], "", &[value.clone()])), Some("value"));
         let base = format!("https://a.example/{value}");
         assert_eq!(kind(ModelAuth::new(key(), vec![], &base, &[])), Some("value"));

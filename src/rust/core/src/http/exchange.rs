@@ -289,8 +289,7 @@ fn check_place(
 /// Whether a `Host` header means the URL's host.
 fn names_host(value: &str, url: &Url<'_>) -> bool {
     split_port(value).is_some_and(|(host, port)| {
-        Host::parse(host).as_ref() == Some(url.host())
-            && port.unwrap_or_else(|| url.scheme().port()) == url.port()
+        Host::parse(host).as_ref() == Some(url.host()) && port.unwrap_or_else(|| url.scheme().port()) == url.port()
     })
 }
 
@@ -355,7 +354,11 @@ mod tests {
         let bearer = format!("Bearer {}", reference.text());
         let wire = send(
             "https://API.example.org./v1",
-            &[("Accept", "a"), ("Authorization", &bearer), ("x-api-key", reference.text())],
+            &[
+                ("Accept", "a"),
+                ("Authorization", &bearer),
+                ("x-api-key", reference.text()),
+            ],
             Some("{}"),
         )
         .unwrap();
@@ -398,7 +401,11 @@ mod tests {
             ("localhost:80", "http://localhost/", "sent"),
         ] {
             let reference = raw(&value, bound, Place::Header);
-            assert_eq!(code(send(url, &[("x-api-key", reference.text())], None)), wanted, "{url}");
+            assert_eq!(
+                code(send(url, &[("x-api-key", reference.text())], None)),
+                wanted,
+                "{url}"
+            );
         }
     }
 
@@ -430,19 +437,38 @@ mod tests {
             (format!("https://{text}.example/"), "a", "b", None, "place"),
             (format!("https://a.example/{upper}"), "a", "b", None, "place"),
             ("https://a.example/".to_owned(), text, "b", None, "place"),
-            ("https://a.example/".to_owned(), "a", upper.as_str(), None, "stale_handle"),
-            ("https://a.example/".to_owned(), "a", "b", Some(format!("\"{text}\"")), "place"),
+            (
+                "https://a.example/".to_owned(),
+                "a",
+                upper.as_str(),
+                None,
+                "stale_handle",
+            ),
+            (
+                "https://a.example/".to_owned(),
+                "a",
+                "b",
+                Some(format!("\"{text}\"")),
+                "place",
+            ),
             ("https://a.example/".to_owned(), "a", "b", Some(upper.clone()), "place"),
             ("not a url".to_owned(), "a", "b", None, "sent"),
         ] {
-            assert_eq!(code(send(&url, &[(name, value)], body.as_deref())), wanted, "{url} {name} {value}");
+            assert_eq!(
+                code(send(&url, &[(name, value)], body.as_deref())),
+                wanted,
+                "{url} {name} {value}"
+            );
         }
     }
 
     #[test]
     fn a_reference_that_is_gone() {
         let gone = raw(&canary(), "a.example", Place::Header).text().to_owned();
-        assert_eq!(code(send("https://a.example", &[("x-api-key", &gone)], None)), "stale_handle");
+        assert_eq!(
+            code(send("https://a.example", &[("x-api-key", &gone)], None)),
+            "stale_handle"
+        );
         // In a body it is text like any other.
         assert_eq!(code(send("https://a.example", &[], Some(&gone))), "sent");
     }
@@ -464,7 +490,10 @@ mod tests {
         let mut encoded = String::new();
         super::super::url::percent_encode_into(value.as_bytes(), &mut encoded);
         let wire = send(&url, &[], None).unwrap();
-        assert_eq!(wire.url.as_str(), format!("https://a.example/x?a=b&key={encoded}&c=d#f"));
+        assert_eq!(
+            wire.url.as_str(),
+            format!("https://a.example/x?a=b&key={encoded}&c=d#f")
+        );
         for url in [
             format!("https://a.example/{}?a", query.text()),
             format!("https://a.example/?a={}x", query.text()),
@@ -474,16 +503,27 @@ mod tests {
         ] {
             assert_eq!(code(send(&url, &[], None)), "place", "{url}");
         }
-        assert_eq!(code(send(&format!("https://b.example/?k={}", query.text()), &[], None)), "host");
+        assert_eq!(
+            code(send(&format!("https://b.example/?k={}", query.text()), &[], None)),
+            "host"
+        );
         let json = raw(&value, "a.example", Place::Json);
-        let wire = send("https://a.example/", &[], Some(&format!("{{\"k\":\"{}\"}}", json.text()))).unwrap();
+        let wire = send(
+            "https://a.example/",
+            &[],
+            Some(&format!("{{\"k\":\"{}\"}}", json.text())),
+        )
+        .unwrap();
         let sent: serde_json::Value = serde_json::from_slice(&wire.body.unwrap()).unwrap();
         assert_eq!(sent["k"], value.as_str());
         assert_eq!(code(send("https://a.example/", &[("k", json.text())], None)), "place");
         let form = raw(&value, "a.example", Place::Form);
         let wire = send("https://a.example/", &[], Some(&format!("a=b&k={}", form.text()))).unwrap();
         assert_eq!(*wire.body.unwrap(), format!("a=b&k={encoded}").into_bytes());
-        assert_eq!(code(send("https://a.example/", &[], Some(&format!("a={}x", form.text())))), "place");
+        assert_eq!(
+            code(send("https://a.example/", &[], Some(&format!("a={}x", form.text())))),
+            "place"
+        );
     }
 
     #[test]

@@ -85,7 +85,9 @@ impl Headers {
             Misuse::new("header", format!("The header `{shown}` {what}")).with("name", shown)
         };
         if !is_name(&name) {
-            return Err(bad("has a name that cannot be sent: letters, digits and -_.!#$%&'*+^`|~ alone can."));
+            return Err(bad(
+                "has a name that cannot be sent: letters, digits and -_.!#$%&'*+^`|~ alone can.",
+            ));
         }
         let text = match value {
             Given::Credential(value) => self.hold(value),
@@ -159,7 +161,10 @@ impl Headers {
             } else {
                 redactor.mask_text(&text).text.into_owned()
             };
-            (display_bounded(name.as_bytes(), 256), display_bounded(text.as_bytes(), 1024))
+            (
+                display_bounded(name.as_bytes(), 256),
+                display_bounded(text.as_bytes(), 1024),
+            )
         };
         self.lines.iter().map(shown).collect()
     }
@@ -213,7 +218,10 @@ pub fn shown_references(text: &str) -> String {
                 reference::Template::Raw => format!("[credential {label}]"),
                 reference::Template::Bearer => format!("Bearer [credential {label}]"),
                 reference::Template::Basic(user) => {
-                    format!("Basic [{} and credential {label}]", display_bounded(user.as_bytes(), 128))
+                    format!(
+                        "Basic [{} and credential {label}]",
+                        display_bounded(user.as_bytes(), 128)
+                    )
                 }
             }
         }
@@ -269,7 +277,12 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_refused() {
         for (name, value) in [("a b", "c"), ("a", "b\r\nc"), ("", "c"), ("a", " b")] {
-            assert_eq!(Headers::new(vec![(name.to_owned(), text(value))], &hosts()).unwrap_err().kind, "header");
+            assert_eq!(
+                Headers::new(vec![(name.to_owned(), text(value))], &hosts())
+                    .unwrap_err()
+                    .kind,
+                "header"
+            );
         }
     }
 
@@ -307,7 +320,15 @@ mod tests {
 
     #[test]
     fn names_that_carry_credentials() {
-        for name in ["Authorization", "proxy-authorization", "X-API-Key", "x_api_key", "Cookie", "api-key", "X-Goog-Api-Key"] {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "X-API-Key",
+            "x_api_key",
+            "Cookie",
+            "api-key",
+            "X-Goog-Api-Key",
+        ] {
             assert!(is_sensitive(name), "{name}");
         }
         for name in ["Accept", "Content-Type", "User-Agent", "x-request-id", "keep-alive"] {

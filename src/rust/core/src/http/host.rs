@@ -74,7 +74,21 @@ mod tests {
             assert_eq!(Host::parse(text).unwrap().as_str(), "api.example.com", "{text}");
         }
         assert_eq!(Host::parse("[0:0:0:0:0:0:0:1]").unwrap().as_str(), "[::1]");
-        for text in ["", ".", "..", "a..b", "a%2eb", "a b", "bücher.de", "a/b", "[::1", "::1", "a@b", "*.a", "[1.2.3.4]"] {
+        for text in [
+            "",
+            ".",
+            "..",
+            "a..b",
+            "a%2eb",
+            "a b",
+            "bücher.de",
+            "a/b",
+            "[::1",
+            "::1",
+            "a@b",
+            "*.a",
+            "[1.2.3.4]",
+        ] {
             assert_eq!(Host::parse(text), None, "{text}");
         }
     }
@@ -84,7 +98,14 @@ mod tests {
         for text in ["localhost", "LOCALHOST.", "127.0.0.1", "127.1.2.3", "[::1]"] {
             assert!(Host::parse(text).unwrap().is_loopback(), "{text}");
         }
-        for text in ["127.1", "localhost.example.com", "0.0.0.0", "[::]", "2130706433", "127.0.0.1.example.com"] {
+        for text in [
+            "127.1",
+            "localhost.example.com",
+            "0.0.0.0",
+            "[::]",
+            "2130706433",
+            "127.0.0.1.example.com",
+        ] {
             assert!(!Host::parse(text).unwrap().is_loopback(), "{text}");
         }
     }

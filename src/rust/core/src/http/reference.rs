@@ -284,7 +284,10 @@ pub mod tests {
         let one = format!("{PREFIX}{}", "0a".repeat(16));
         let text = format!("{one}{one} {} {PREFIX}0a", one.to_ascii_uppercase());
         let size = one.len();
-        assert_eq!(spans(text.as_bytes()), [0..size, size..2 * size, 2 * size + 1..3 * size + 1]);
+        assert_eq!(
+            spans(text.as_bytes()),
+            [0..size, size..2 * size, 2 * size + 1..3 * size + 1]
+        );
         assert!(spans(b"-ref-00000000000000000000000000000000").is_empty());
     }
 
@@ -294,7 +297,10 @@ pub mod tests {
         let credential = || credential(&value, "a.example");
         let rendered = |value, place| Reference::new(value, place).rendered().to_string();
         assert_eq!(rendered(HeaderCredential::raw(credential()), Place::Header), value);
-        assert_eq!(rendered(HeaderCredential::bearer(credential()), Place::Header), format!("Bearer {value}"));
+        assert_eq!(
+            rendered(HeaderCredential::bearer(credential()), Place::Header),
+            format!("Bearer {value}")
+        );
         let basic = HeaderCredential::basic("user", credential()).unwrap();
         let wanted = base64::encode(format!("user:{value}").as_bytes());
         assert_eq!(rendered(basic, Place::Header), format!("Basic {}", wanted.as_str()));

@@ -434,10 +434,18 @@ mod tests {
             body: request.body().bytes(),
         })
         .unwrap();
-        let sent: Vec<_> = wire.headers.iter().map(|(name, value)| format!("{name}: {}", value.as_str())).collect();
+        let sent: Vec<_> = wire
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.as_str()))
+            .collect();
         assert_eq!(
             sent,
-            [format!("Authorization: Bearer {value}"), "x-version: 2".to_owned(), "Content-Type: application/json".to_owned()]
+            [
+                format!("Authorization: Bearer {value}"),
+                "x-version: 2".to_owned(),
+                "Content-Type: application/json".to_owned()
+            ]
         );
     }
 
@@ -448,7 +456,10 @@ mod tests {
         let mut held = Vec::new();
         let body = form(vec![("client_secret".to_owned(), Field::Credential(key()))], &mut held);
         let request = HttpRequest::new(RequestSpec {
-            query: vec![("key".to_owned(), Field::Credential(key())), ("a".to_owned(), Field::Text("b c".to_owned()))],
+            query: vec![
+                ("key".to_owned(), Field::Credential(key())),
+                ("a".to_owned(), Field::Text("b c".to_owned())),
+            ],
             headers: vec![("Cookie".to_owned(), Given::Text(format!("session={value}")))],
             body,
             declared: held,
@@ -473,7 +484,13 @@ mod tests {
     #[test]
     fn what_is_no_request() {
         let kind = |spec: RequestSpec<'_>| HttpRequest::new(spec).err().map(|misuse| misuse.kind);
-        assert_eq!(kind(RequestSpec { method: "CONNECT", ..spec("https://a.example") }), Some("value"));
+        assert_eq!(
+            kind(RequestSpec {
+                method: "CONNECT",
+                ..spec("https://a.example")
+            }),
+            Some("value")
+        );
         for url in ["https://u:p@a.example/", "/x", "a.example", "https://a example"] {
             assert_eq!(kind(spec(url)), Some("url"), "{url}");
         }

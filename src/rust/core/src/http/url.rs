@@ -266,7 +266,10 @@ mod tests {
     #[test]
     fn shown_without_userinfo_and_hidden_values() {
         let url = Url::parse("https://u:p@a:1/x?key=v&b=c&key2#f").unwrap();
-        assert_eq!(url.shown("*", |name, _| name == "key"), "https://a:1/x?key=*&b=c&key2#f");
+        assert_eq!(
+            url.shown("*", |name, _| name == "key"),
+            "https://a:1/x?key=*&b=c&key2#f"
+        );
     }
 
     #[test]
