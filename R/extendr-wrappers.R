@@ -55,6 +55,32 @@ core_json_value <- function(json) .Call(wrap__core_json_value, json)
 
 core_remove <- function(handle, tool, principal, path) .Call(wrap__core_remove, handle, tool, principal, path)
 
+core_secret_env <- function(name) .Call(wrap__core_secret_env, name)
+
+core_secret_file <- function(path, name) .Call(wrap__core_secret_file, path, name)
+
+core_secret_descriptor <- function(fd, script) .Call(wrap__core_secret_descriptor, fd, script)
+
+core_secret_given <- function(value, source, detail) .Call(wrap__core_secret_given, value, source, detail)
+
+core_secret_ambient <- function() .Call(wrap__core_secret_ambient)
+
+core_provider_credential <- function(handle, hosts) .Call(wrap__core_provider_credential, handle, hosts)
+
+core_env_secret <- function(handle, shared) .Call(wrap__core_env_secret, handle, shared)
+
+core_hidden_check <- function(handle, kind, again) .Call(wrap__core_hidden_check, handle, kind, again)
+
+core_hidden_equal <- function(one, other, kind) .Call(wrap__core_hidden_equal, one, other, kind)
+
+core_hidden_alias <- function(handle, kind) .Call(wrap__core_hidden_alias, handle, kind)
+
+core_secret_reveal <- function(handle, kind) .Call(wrap__core_secret_reveal, handle, kind)
+
+core_secret_forget <- function(handle, kind) .Call(wrap__core_secret_forget, handle, kind)
+
+core_secret_forget_id <- function(id) .Call(wrap__core_secret_forget_id, id)
+
 core_reject <- function(handle, tool, arguments, code, message) .Call(wrap__core_reject, handle, tool, arguments, code, message)
 
 core_write <- function(handle, tool, principal, path, content, append, create_parents, expected) .Call(wrap__core_write, handle, tool, principal, path, content, append, create_parents, expected)

@@ -24,6 +24,9 @@ NULL
     get(name, envir = topenv())
   }
   S7::methods_register()
+  hide("rhocap::RhoHidden")
+  # Before anything can show what stands there. Values that cannot be masked are left out.
+  core_secret_ambient()
   # rho.coding attached after us: its constructors stand in front of ours.
   setHook(packageEvent("rho.coding", "attach"), function(...) {
     if (paste0("package:", pkgname) %in% search()) {

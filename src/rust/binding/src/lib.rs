@@ -24,6 +24,7 @@ mod outcome;
 mod read;
 mod receipt;
 mod remove;
+mod secret;
 mod sexp;
 mod tool;
 mod value;
@@ -45,6 +46,7 @@ extendr_module! {
     use read;
     use receipt;
     use remove;
+    use secret;
     use tool;
     use write;
 }

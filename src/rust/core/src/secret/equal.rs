@@ -1,6 +1,7 @@
 //! Comparing bytes in a time that tells nothing of where they differ.
 
 use std::hint::black_box;
+use std::sync::OnceLock;
 
 /// Whether two values are the same. Only their lengths show in the time it takes.
 pub fn same(one: &[u8], other: &[u8]) -> bool {
@@ -18,6 +19,19 @@ pub fn contains(text: &[u8], needle: &[u8]) -> bool {
         found |= black_box(differences(window, needle) == 0);
     }
     found
+}
+
+/// A word that is the same for the same value in this process. It tells nothing of the value, because its key is random
+/// and never shown.
+#[must_use]
+pub fn alias(secret: &super::Secret) -> String {
+    static KEY: OnceLock<[u8; 32]> = OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let mut key = [0; 32];
+        crate::random::fill(&mut key);
+        key
+    });
+    blake3::keyed_hash(key, secret.expose()).to_hex()[..16].to_owned()
 }
 
 fn differences(one: &[u8], other: &[u8]) -> u8 {

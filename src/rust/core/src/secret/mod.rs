@@ -24,6 +24,7 @@ mod fork_safe;
 mod host;
 pub mod known;
 mod purpose;
+mod reveal;
 mod rules;
 pub mod source;
 mod wiped;
@@ -33,8 +34,10 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretSlice};
 
+pub use self::equal::alias;
 pub use self::host::HostPattern;
 pub use self::purpose::{EnvSecret, ProviderCredential};
+pub use self::reveal::reveal;
 pub use self::rules::{LONGEST, SHORTEST, STRONG};
 pub use self::wiped::Wiped;
 

@@ -7,7 +7,7 @@ use crate::effect::Report;
 use crate::outcome::{Code, Decision, Refusal};
 use crate::policy::Process;
 use crate::receipt::record::{EnforcedBy, EnvironmentName};
-use crate::receipt::{log, Receipt, Record, SCHEMA};
+use crate::receipt::{log, now, Receipt, Record, SCHEMA};
 use crate::verb::command::{self, UNRESTRICTED_GAPS};
 use crate::verb::Value;
 
@@ -120,10 +120,4 @@ impl Work<'_> {
             previous: String::new(),
         })
     }
-}
-
-fn now() -> String {
-    let format =
-        time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
-    time::OffsetDateTime::now_utc().format(&format).unwrap_or_default()
 }
