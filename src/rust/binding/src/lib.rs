@@ -10,10 +10,12 @@
 
 mod admission;
 mod argument;
+mod auth;
 mod capability;
 mod command;
 mod condition;
 mod edit;
+mod exchange;
 mod handle;
 mod host_report;
 mod job;
@@ -24,6 +26,7 @@ mod outcome;
 mod read;
 mod receipt;
 mod remove;
+mod request;
 mod secret;
 mod sexp;
 mod tool;
@@ -35,9 +38,11 @@ use extendr_api::prelude::*;
 extendr_module! {
     mod rhocap;
     use admission;
+    use auth;
     use capability;
     use command;
     use edit;
+    use exchange;
     use host_report;
     use job;
     use list;
@@ -46,6 +51,7 @@ extendr_module! {
     use read;
     use receipt;
     use remove;
+    use request;
     use secret;
     use tool;
     use write;

@@ -12,3 +12,9 @@ pub mod host;
 pub mod reference;
 pub mod request;
 pub mod url;
+
+/// A random, public name.
+#[must_use]
+pub fn random_id() -> String {
+    crate::random::hex(16)
+}

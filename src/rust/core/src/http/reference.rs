@@ -261,11 +261,11 @@ fn with_table<A>(work: impl FnOnce(&mut Table) -> A) -> A {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::secret::tests::{canary, secret};
 
-    pub fn credential(value: &str, host: &str) -> ProviderCredential {
+    pub(in super::super) fn credential(value: &str, host: &str) -> ProviderCredential {
         ProviderCredential::new(secret(value), &[host.to_owned()]).unwrap()
     }
 
