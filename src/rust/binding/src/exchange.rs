@@ -68,25 +68,30 @@ fn echo(handle: &Robj) -> Result<&Arc<Redactor>, Misuse> {
     held(handle, ECHO, ECHO_AGAIN)
 }
 
-// Bytes or strings of an answer, with what was put into its request masked.
+// Bytes or strings of an answer, with what was put into its request masked; nothing when it holds none of that.
 #[extendr]
 fn core_echo_mask(handle: Robj, value: Robj) -> Robj {
     guard(|| {
         let echo = echo(&handle)?;
         if let Some(raw) = value.as_raw_slice() {
-            return Ok(Plain::Bytes(echo.mask(raw).text.into_owned()));
+            let masked = echo.mask(raw);
+            return Ok(match masked.count {
+                0 => Plain::Null,
+                _ => Plain::Bytes(masked.text.into_owned()),
+            });
         }
+        let mut count = 0;
         let masked = (0..value.len())
             .map(|index| match element(&value, index) {
                 None | Some(Element::Missing) => None,
                 Some(Element::Bytes(bytes) | Element::Other(bytes)) => {
-                    let masked = echo.mask(bytes).text;
-                    // What is no text in UTF-8 is given so that no byte of a value is in it.
-                    Some(String::from_utf8_lossy(&masked).into_owned())
+                    let masked = echo.mask(bytes);
+                    count += masked.count;
+                    Some(String::from_utf8_lossy(&masked.text).into_owned())
                 }
             })
             .collect();
-        Ok(Plain::Texts(masked))
+        Ok(if count == 0 { Plain::Null } else { Plain::Texts(masked) })
     })
 }
 
