@@ -156,7 +156,7 @@ hidden_equal <- function(one, other) {
   }
   kind <- hidden_kind(one)
   if (is.null(kind)) {
-    return(identical(attr(one, "id", exact = TRUE), attr(other, "id", exact = TRUE)))
+    return(auth_equal(one, other))
   }
   check_boundary(core_hidden_equal(hidden_handle(one), hidden_handle(other), kind))
 }

@@ -10,10 +10,12 @@
 
 mod admission;
 mod argument;
+mod auth;
 mod capability;
 mod command;
 mod condition;
 mod edit;
+mod exchange;
 mod handle;
 mod host_report;
 mod job;
@@ -25,6 +27,7 @@ mod read;
 mod receipt;
 mod redact;
 mod remove;
+mod request;
 mod secret;
 mod sexp;
 mod tool;
@@ -36,9 +39,11 @@ use extendr_api::prelude::*;
 extendr_module! {
     mod rhocap;
     use admission;
+    use auth;
     use capability;
     use command;
     use edit;
+    use exchange;
     use host_report;
     use job;
     use list;
@@ -48,6 +53,7 @@ extendr_module! {
     use receipt;
     use redact;
     use remove;
+    use request;
     use secret;
     use tool;
     use write;

@@ -73,7 +73,6 @@ pub fn secret(handle: &Robj) -> Result<Secret, Misuse> {
 }
 
 /// The credential behind a handle.
-#[allow(dead_code, reason = "for the binding of authorisation")]
 pub fn credential(handle: &Robj) -> Result<ProviderCredential, Misuse> {
     Hidden::of_handle(handle, "provider credential", CREDENTIAL_AGAIN)
 }

@@ -15,6 +15,7 @@ pub mod environment;
 pub mod escape;
 pub mod facts;
 pub mod host;
+pub mod http;
 pub mod limits;
 pub mod misuse;
 pub mod mount_table;

@@ -102,7 +102,9 @@ impl Stream {
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
-        patterns(&self.held, &mut spans);
+        if self.redactor.guesses {
+            patterns(&self.held, &mut spans);
+        }
         // What begins later is found again; what began earlier was found before.
         spans.retain(|span| (self.context..to).contains(&span.start));
         spans.extend(self.masked.map(|end| self.context..end));
@@ -117,8 +119,13 @@ impl Stream {
     fn certain(&self, text: &[u8]) -> usize {
         let open = squeeze::open(text).unwrap_or(text.len());
         let known = self.redactor.may_begin(text, open, &self.squeezed);
-        let shape = shapes::unfinished(&self.held).saturating_sub(self.context);
-        let to = known.min(open).min(shape).min(name_may_begin(text));
+        let guessed = if self.redactor.guesses {
+            let shape = shapes::unfinished(&self.held).saturating_sub(self.context);
+            shape.min(name_may_begin(text))
+        } else {
+            text.len()
+        };
+        let to = known.min(open).min(guessed);
         self.squeezed.boundary(text, to)
     }
 
