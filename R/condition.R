@@ -29,6 +29,14 @@
 #' | `rhocap_error_pattern` | a carve-out is no gitignore pattern |
 #' | `rhocap_error_limit` | a limit is out of range |
 #' | `rhocap_error_environment` | an entry's name is not allowed or not valid |
+#' | `rhocap_error_secret_source` | where a secret was to come from there is none |
+#' | `rhocap_error_secret_value` | a secret's value is no text, or too long |
+#' | `rhocap_error_short_secret`, `rhocap_error_ordinary_secret` | masking it would mask ordinary text |
+#' | `rhocap_error_secret_text` | a secret was to become text |
+#' | `rhocap_error_secret_structure` | a secret was to be taken apart, joined or repeated |
+#' | `rhocap_error_purpose` | a secret for one purpose was given for another |
+#' | `rhocap_error_hosts`, `rhocap_error_credential` | a credential's host is none; no header can carry it |
+#' | `rhocap_error_forgotten` | [rho_forget()] was called on the value |
 #' | `rhocap_error_stale_handle` | the value was saved, or sent to another process |
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
@@ -41,6 +49,8 @@
 #' such as `rhocap_error_not_found`), then `rhocap_error_denied` or `rhocap_error_failed`, then
 #' `rhocap_error`. The value is in its field `outcome`. Of a text that was cut at a limit it gives
 #' what there is, with a warning of class `rhocap_warning_truncated`, `rhocap_warning`, `warning`.
+#'
+#' A secret of 4 to 7 bytes is made with a warning of class `rhocap_warning_short_secret`.
 #'
 #' `library()` warns with the class `rhocap_warning_masked` where another package's tools, which are
 #' not restricted, have the names of ours.
