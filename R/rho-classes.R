@@ -67,16 +67,18 @@ guard_method <- function(generic, class) {
   home <- if (generic == "str") asNamespace("utils") else baseenv()
   original <- utils::getS3method(generic, class, optional = TRUE, envir = home)
   if (is.null(original) || is_guard(original)) {
-    registerS3method(generic, class, shown_safely[[generic]], envir = home)
-  } else {
-    # A method that Rho has itself shows the masked copy.
-    force(original)
-    guard <- function(x, ...) shown_safely[[generic]](x, ..., original = original)
-    registerS3method(generic, class, guard, envir = home)
+    original <- NULL
   }
+  # A method that Rho has itself shows the masked copy.
+  shown <- shown_safely[[generic]]
+  guard <- function(x, ...) shown(x, ..., original = original)
+  attr(guard, guard_mark) <- TRUE
+  registerS3method(generic, class, guard, envir = home)
 }
 
-is_guard <- function(method) identical(environment(method), environment(guard_method))
+guard_mark <- "rhocap_guard"
+
+is_guard <- function(method) isTRUE(attr(method, guard_mark, exact = TRUE))
 
 # What the methods show is made of a masked copy by the method that there was before, and what came of
 # that is masked once more: the copy, by what was found in the value.
@@ -106,7 +108,7 @@ original_method <- function(generic, x) {
   }
 }
 
-shown_lines <- function(generic, x, ..., original = NULL) {
+method_lines <- function(generic, x, ..., original = NULL) {
   copy <- shown_copy(x)
   if (is.null(copy)) {
     return(sprintf("<%s> %s", class(x)[[1L]], note_left_out("its content")))
@@ -123,24 +125,24 @@ shown_lines <- function(generic, x, ..., original = NULL) {
 
 shown_safely <- list(
   print = function(x, ..., original = NULL) {
-    writeLines(shown_lines("print", x, ..., original = original))
+    writeLines(method_lines("print", x, ..., original = original))
     invisible(x)
   },
   format = function(x, ..., original = NULL) {
     copy <- shown_copy(x)
     if (is.null(original) || is.null(copy)) {
-      return(shown_lines("print", x))
+      return(method_lines("print", x))
     }
     redact_strings(as.character(original(copy, ...)))
   },
-  str = function(object, ..., original = NULL) {
-    writeLines(shown_lines("str", object, ..., original = original))
+  str = function(x, ..., original = NULL) {
+    writeLines(method_lines("str", x, ..., original = original))
     invisible()
   },
-  summary = function(object, ..., original = NULL) {
-    copy <- shown_copy(object)
+  summary = function(x, ..., original = NULL) {
+    copy <- shown_copy(x)
     if (is.null(original) || is.null(copy)) {
-      return(structure(list(lines = shown_lines("print", object)), class = "rho_shown"))
+      return(structure(list(lines = method_lines("print", x)), class = "rho_shown"))
     }
     original(copy, ...)
   },
