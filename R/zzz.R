@@ -28,10 +28,6 @@ NULL
   # Before anything can show what stands there. Values that cannot be masked are left out.
   core_secret_ambient()
   guard_rho_packages()
-  guard_rho_packages()
-  hide("rhocap::RhoHidden")
-  # Before anything can show what stands there. Values that cannot be masked are left out.
-  core_secret_ambient()
   # rho.coding attached after us: its constructors stand in front of ours.
   setHook(packageEvent("rho.coding", "attach"), function(...) {
     if (paste0("package:", pkgname) %in% search()) {
