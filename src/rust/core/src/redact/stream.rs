@@ -6,7 +6,7 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, patterns, Redactor, MARKER};
+use super::{merge, patterns, Piece, Redactor, MARKER};
 
 /// What is out stays this long before what is not, because a name tells that a secret follows.
 const CONTEXT: usize = 1 << 10;
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.held.zeroize();
-        self.squeezed.bytes.zeroize();
+        self.squeezed.wipe();
     }
 }
 
@@ -94,11 +94,16 @@ impl Stream {
     /// Gives what is certain: all, when the text ends here.
     fn give(&mut self, all: bool) -> Vec<u8> {
         let mut spans = Vec::new();
-        // The byte before may belong to the same word.
-        let text = &self.held[self.context..];
-        self.redactor
-            .known_after(&self.held[..self.context], text, &mut self.squeezed, &mut spans);
-        let to = self.context + if all { text.len() } else { self.certain(text) };
+        let (before, text) = self.held.split_at(self.context);
+        let settled = if all { None } else { squeeze::open(text) }.unwrap_or(text.len());
+        let piece = Piece {
+            before,
+            text,
+            settled,
+            last: all,
+        };
+        self.redactor.known(&piece, &mut self.squeezed, &mut spans);
+        let to = self.context + if all { text.len() } else { self.certain(&piece) };
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
@@ -113,12 +118,11 @@ impl Stream {
         out
     }
 
-    /// How much of `text`, which `squeezed` holds, is certain.
-    fn certain(&self, text: &[u8]) -> usize {
-        let open = squeeze::open(text).unwrap_or(text.len());
-        let known = self.redactor.may_begin(text, open, &self.squeezed);
-        let to = known.min(open).min(pattern_may_begin(text));
-        self.squeezed.boundary(text, to)
+    /// How much of the piece, of which `squeezed` holds the end, is certain.
+    fn certain(&self, piece: &Piece) -> usize {
+        let known = self.redactor.may_begin(piece, &self.squeezed);
+        let to = known.min(piece.settled).min(pattern_may_begin(piece.text));
+        self.squeezed.boundary(piece.text, to).0
     }
 
     /// What is not out yet up to `to`, masked.
