@@ -17,10 +17,14 @@
 
 mod engine;
 mod forms;
+pub mod names;
 #[cfg(test)]
 mod oracle;
+pub mod shapes;
 mod squeeze;
 mod stream;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -283,7 +287,14 @@ impl<'t> Piece<'t> {
 }
 
 /// What has the shape or the name of a secret.
-fn patterns(_text: &[u8], _spans: &mut Vec<Range<usize>>) {}
+fn patterns(text: &[u8], spans: &mut Vec<Range<usize>>) {
+    shapes::find(text, spans);
+}
+
+/// The place from which on the end of `text` may be the beginning of something with a shape or a name.
+fn unfinished_pattern(text: &[u8]) -> usize {
+    shapes::unfinished(text)
+}
 
 /// Adds a range, to the last one where they overlap or touch: text may be full of matches.
 fn add(spans: &mut Vec<Range<usize>>, span: Range<usize>) {

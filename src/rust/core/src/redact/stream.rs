@@ -6,16 +6,14 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, patterns, Piece, Redactor, MARKER};
+use super::{merge, patterns, shapes, unfinished_pattern, Piece, Redactor, MARKER};
 
-/// What is out stays this long before what is not, because a name tells that a secret follows.
-const CONTEXT: usize = 1 << 10;
-
-/// What has a shape or a name is found in a stream when it ends this soon after the line it begins in.
-const PATTERN_REACH: usize = 16 << 10;
+/// What is out stays this long before what is not, because it may tell that a secret follows.
+const CONTEXT: usize = shapes::LOOK_BEHIND;
 
 /// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
-/// in it any more; for most text that is at the end of its line.
+///
+/// in it any more.
 pub struct Stream {
     redactor: Arc<Redactor>,
     squeezed: Squeezed,
@@ -121,7 +119,8 @@ impl Stream {
     /// How much of the piece, of which `squeezed` holds the end, is certain.
     fn certain(&self, piece: &Piece) -> usize {
         let known = self.redactor.may_begin(piece, &self.squeezed);
-        let to = known.min(piece.settled).min(pattern_may_begin(piece.text));
+        let pattern = unfinished_pattern(&self.held).saturating_sub(self.context);
+        let to = known.min(piece.settled).min(pattern);
         self.squeezed.boundary(piece.text, to).0
     }
 
@@ -156,18 +155,4 @@ impl Stream {
         self.seen -= from;
         self.masked = self.masked.map(|end| end - from);
     }
-}
-
-/// The place in `text` before which nothing with a shape or a name can begin that ends later: the last line, or
-/// a PEM block that is open there.
-fn pattern_may_begin(text: &[u8]) -> usize {
-    let least = text.len().saturating_sub(PATTERN_REACH);
-    let line = memchr::memrchr(b'\n', &text[least..]).map_or(least, |at| least + at + 1);
-    let Some(block) = memchr::memmem::rfind(&text[least..line], b"-----BEGIN ") else {
-        return line;
-    };
-    if memchr::memmem::find(&text[least + block..line], b"-----END ").is_some() {
-        return line;
-    }
-    least + block
 }
