@@ -47,6 +47,8 @@ pub(super) struct Engine {
     slots: Vec<Slot>,
     groups: Vec<Group>,
     members: Vec<u32>,
+    /// One bit for each value of a hash; set for the members of groups that are large.
+    ends: Vec<u64>,
 }
 
 /// A window that stands for patterns.
@@ -67,6 +69,23 @@ struct Group {
     /// Which of the members they are.
     from: u32,
     to: u32,
+    /// The length of the shortest one.
+    shortest: u32,
+}
+
+/// Groups of more patterns than this are searched only where the text has what one of them has at its end.
+const LARGE: usize = 4;
+
+impl Group {
+    fn is_large(&self) -> bool {
+        (self.to - self.from) as usize > LARGE
+    }
+
+    /// A hash of what ends where the shortest pattern ends, if `text` begins with one of them.
+    fn end_hash(&self, text: &[u8]) -> u64 {
+        let end = word(&text[self.shortest as usize - LEAST_FORMS..]);
+        (end ^ u64::from(self.from)).wrapping_mul(MIX)
+    }
 }
 
 impl Drop for Engine {
@@ -74,6 +93,7 @@ impl Drop for Engine {
         // What was hashed could be guessed from the hashes.
         self.bytes.zeroize();
         self.filter.zeroize();
+        self.ends.zeroize();
         for slot in &mut self.slots {
             slot.tag.zeroize();
         }
@@ -119,6 +139,7 @@ impl Engine {
             slots: Vec::new(),
             groups: Vec::new(),
             members: Vec::new(),
+            ends: Vec::new(),
         };
         // Those that the next pattern may begin with, each of which begins with the one before.
         let mut open: Vec<usize> = Vec::new();
@@ -194,7 +215,7 @@ impl Engine {
         let mut at = 0;
         for same in windows.chunk_by(|one, other| one.0 == other.0) {
             let hash = same[0].0;
-            let bit = self.filter_bit(hash);
+            let bit = bit(&self.filter, hash);
             self.filter[bit / 64] |= 1 << (bit % 64);
             let mut slot = self.first_slot(hash);
             while self.slots[slot].group != 0 {
@@ -207,23 +228,29 @@ impl Engine {
             for group in same.chunk_by(|one, other| one.1 == other.1) {
                 let from = index(at);
                 at += group.len();
+                let lengths = group.iter().map(|&(.., number)| self.pattern(number).len());
+                let shortest = index(lengths.min().expect("a pattern"));
                 self.groups.push(Group {
                     offset: group[0].1,
                     last: false,
                     from,
                     to: index(at),
+                    shortest,
                 });
             }
             self.groups.last_mut().expect("a group").last = true;
         }
+        let large: Vec<Group> = self.groups.iter().copied().filter(Group::is_large).collect();
+        self.ends = vec![0; filter_words(large.iter().map(|group| (group.to - group.from) as usize).sum())];
+        for group in large {
+            for &number in &self.members[group.from as usize..group.to as usize] {
+                let bit = bit(&self.ends, group.end_hash(self.pattern(number)));
+                self.ends[bit / 64] |= 1 << (bit % 64);
+            }
+        }
         for (hash, ..) in &mut windows {
             hash.zeroize();
         }
-    }
-
-    fn filter_bit(&self, hash: u64) -> usize {
-        let bits = self.filter.len().trailing_zeros() + 6;
-        usize::try_from(hash >> (64 - bits)).expect("the bits of a table")
     }
 
     fn first_slot(&self, hash: u64) -> usize {
@@ -299,7 +326,7 @@ impl Engine {
     }
 
     fn look(&self, text: &[u8], at: usize, hash: u64, found: &mut impl FnMut(Range<usize>) -> bool) {
-        let bit = self.filter_bit(hash);
+        let bit = bit(&self.filter, hash);
         if self.filter[bit / 64] >> (bit % 64) & 1 != 0 {
             self.look_up(text, at, hash, found);
         }
@@ -338,6 +365,15 @@ impl Engine {
             }
             return;
         }
+        if text.len() < group.shortest as usize {
+            return;
+        }
+        if group.is_large() {
+            let bit = bit(&self.ends, group.end_hash(text));
+            if self.ends[bit / 64] >> (bit % 64) & 1 == 0 {
+                return;
+            }
+        }
         // What `text` begins with sorts before it, and so does only what begins with the same: the last one of
         // these is the pattern or goes on after it.
         let after = members.partition_point(|&number| self.pattern(number) <= text);
@@ -357,6 +393,11 @@ impl Engine {
             number = self.prefixes[number as usize];
         }
     }
+}
+
+/// Which bit of a filter is that of a hash.
+fn bit(filter: &[u64], hash: u64) -> usize {
+    usize::try_from(hash >> (58 - filter.len().trailing_zeros())).expect("the bits of a table")
 }
 
 fn tag(hash: u64) -> u32 {

@@ -6,16 +6,14 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, patterns, shapes, Redactor, MARKER};
+use super::{merge, patterns, shapes, unfinished_pattern, Piece, Redactor, MARKER};
 
-/// What is out stays this long before what is not, because a name tells that a secret follows.
-const CONTEXT: usize = 1 << 10;
-
-/// A value is found by its name in a stream when its line is no longer than this.
-const NAME_REACH: usize = 16 << 10;
+/// What is out stays this long before what is not, because it may tell that a secret follows.
+const CONTEXT: usize = shapes::LOOK_BEHIND;
 
 /// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
-/// in it any more; for most text that is at the end of its line.
+///
+/// in it any more.
 pub struct Stream {
     redactor: Arc<Redactor>,
     squeezed: Squeezed,
@@ -42,7 +40,7 @@ impl std::fmt::Debug for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.held.zeroize();
-        self.squeezed.bytes.zeroize();
+        self.squeezed.wipe();
     }
 }
 
@@ -94,11 +92,16 @@ impl Stream {
     /// Gives what is certain: all, when the text ends here.
     fn give(&mut self, all: bool) -> Vec<u8> {
         let mut spans = Vec::new();
-        // The byte before may belong to the same word.
-        let text = &self.held[self.context..];
-        self.redactor
-            .known_after(&self.held[..self.context], text, &mut self.squeezed, &mut spans);
-        let to = self.context + if all { text.len() } else { self.certain(text) };
+        let (before, text) = self.held.split_at(self.context);
+        let settled = if all { None } else { squeeze::open(text) }.unwrap_or(text.len());
+        let piece = Piece {
+            before,
+            text,
+            settled,
+            last: all,
+        };
+        self.redactor.known(&piece, &mut self.squeezed, &mut spans);
+        let to = self.context + if all { text.len() } else { self.certain(&piece) };
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
@@ -115,18 +118,16 @@ impl Stream {
         out
     }
 
-    /// How much of `text`, which `squeezed` holds, is certain.
-    fn certain(&self, text: &[u8]) -> usize {
-        let open = squeeze::open(text).unwrap_or(text.len());
-        let known = self.redactor.may_begin(text, open, &self.squeezed);
-        let guessed = if self.redactor.guesses {
-            let shape = shapes::unfinished(&self.held).saturating_sub(self.context);
-            shape.min(name_may_begin(text))
+    /// How much of the piece, of which `squeezed` holds the end, is certain.
+    fn certain(&self, piece: &Piece) -> usize {
+        let known = self.redactor.may_begin(piece, &self.squeezed);
+        let pattern = if self.redactor.guesses {
+            unfinished_pattern(&self.held).saturating_sub(self.context)
         } else {
-            text.len()
+            piece.text.len()
         };
-        let to = known.min(open).min(guessed);
-        self.squeezed.boundary(text, to)
+        let to = known.min(piece.settled).min(pattern);
+        self.squeezed.boundary(piece.text, to).0
     }
 
     /// What is not out yet up to `to`, masked.
@@ -160,10 +161,4 @@ impl Stream {
         self.seen -= from;
         self.masked = self.masked.map(|end| end - from);
     }
-}
-
-/// The place in `text` before which nothing with a name can begin that ends later: its last line.
-fn name_may_begin(text: &[u8]) -> usize {
-    let least = text.len().saturating_sub(NAME_REACH);
-    memchr::memrchr(b'\n', &text[least..]).map_or(least, |at| least + at + 1)
 }
