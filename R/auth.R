@@ -265,7 +265,7 @@ auth_equal <- function(one, other) {
 shown_words <- function(x, name) {
   words <- attr(x, name, exact = TRUE)
   plain <- is.character(words) && !is.object(words) && !anyNA(words) && is_utf8(words)
-  if (plain) paste(shown_lines(words), collapse = ", ") else "?"
+  if (plain) paste(shown(words), collapse = ", ") else "?"
 }
 
 S7::method(format, RhoModelAuth) <- function(x, ...) {
@@ -280,7 +280,7 @@ S7::method(format, RhoModelAuth) <- function(x, ...) {
     if (nzchar(known$base_url)) paste0("  base_url: ", known$base_url),
     paste0("  ", known$headers, recycle0 = TRUE),
     if (length(metadata) > 0L) {
-      paste0("  metadata: ", paste(shown_lines(as_text(metadata)), collapse = ", "))
+      paste0("  metadata: ", paste(shown(as_text(metadata)), collapse = ", "))
     }
   )
 }

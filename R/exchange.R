@@ -141,13 +141,13 @@ S7::method(format, RhoHttpResponse) <- function(x, ...) {
     sprintf("<RhoHttpResponse> status %s", format(attr(x, "status", exact = TRUE))),
     sprintf("  url: %s", check_boundary(core_shown_url(attr(x, "url", exact = TRUE)))),
     sprintf("  data: %s, %s bytes", typeof(data), format(size, big.mark = ",")),
-    sprintf("  headers: %s", paste(shown_lines(as_text(names(attr(x, "headers")))), collapse = ", "))
+    sprintf("  headers: %s", paste(shown(as_text(names(attr(x, "headers")))), collapse = ", "))
   )
 }
 
 S7::method(format, RhoHttpFailure) <- function(x, ...) {
   c(
-    sprintf("<RhoHttpFailure> %s", shown_lines(attr(x, "message", exact = TRUE))),
+    sprintf("<RhoHttpFailure> %s", shown(attr(x, "message", exact = TRUE))),
     sprintf("  url: %s", check_boundary(core_shown_url(attr(x, "url", exact = TRUE))))
   )
 }

@@ -9,6 +9,14 @@ core_admit <- function(handle, tool, principal, path, access) .Call(wrap__core_a
 
 core_admission_used <- function(handle) .Call(wrap__core_admission_used, handle)
 
+core_header_credential <- function(credential, form, user) .Call(wrap__core_header_credential, credential, form, user)
+
+core_model_auth <- function(credential, headers, base_url, others) .Call(wrap__core_model_auth, credential, headers, base_url, others)
+
+core_auth_shown <- function(handle) .Call(wrap__core_auth_shown, handle)
+
+core_auth_equal <- function(one, other, kind) .Call(wrap__core_auth_equal, one, other, kind)
+
 core_capability_new <- function(spec) .Call(wrap__core_capability_new, spec)
 
 core_capability_narrow <- function(handle, spec) .Call(wrap__core_capability_narrow, handle, spec)
@@ -22,6 +30,16 @@ core_protect_defaults <- function() .Call(wrap__core_protect_defaults)
 core_bash <- function(handle, tool, principal, command, timeout, stdin, spill, live) .Call(wrap__core_bash, handle, tool, principal, command, timeout, stdin, spill, live)
 
 core_edit <- function(handle, tool, principal, path, old, new, count_expected, expected) .Call(wrap__core_edit, handle, tool, principal, path, old, new, count_expected, expected)
+
+core_exchange <- function(url, names, values, body) .Call(wrap__core_exchange, url, names, values, body)
+
+core_echo_mask <- function(handle, value) .Call(wrap__core_echo_mask, handle, value)
+
+core_echo_stream <- function(handle) .Call(wrap__core_echo_stream, handle)
+
+core_echo_push <- function(handle, piece) .Call(wrap__core_echo_push, handle, piece)
+
+core_shown_url <- function(url) .Call(wrap__core_shown_url, url)
 
 core_host_report <- function(supervisor) .Call(wrap__core_host_report, supervisor)
 
@@ -54,6 +72,10 @@ core_receipt_by_id <- function(id) .Call(wrap__core_receipt_by_id, id)
 core_json_value <- function(json) .Call(wrap__core_json_value, json)
 
 core_remove <- function(handle, tool, principal, path) .Call(wrap__core_remove, handle, tool, principal, path)
+
+core_http_request <- function(spec) .Call(wrap__core_http_request, spec)
+
+core_request_shown <- function(handle) .Call(wrap__core_request_shown, handle)
 
 core_secret_env <- function(name) .Call(wrap__core_secret_env, name)
 
