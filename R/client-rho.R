@@ -21,15 +21,14 @@ NULL
 #' @return A value of class `RhoSecretHttpClient`, below rho.http's `RhoNanonextHttpClient`.
 #' @family requests
 #' @examples
-#' if (requireNamespace("rho.http", quietly = TRUE)) {
-#'   rho_secret_http_client(getExportedValue("rho.http", "rho_http_client")())
-#' }
+#' # With rho.http installed: rho_secret_http_client(rho.http::rho_http_client())
+#' try(rho_secret_http_client(NULL))
 #' @export
 rho_secret_http_client <- function(client) {
   if (missing(client)) {
     abort_missing("client", "a client made by rho.http::rho_http_client()")
   }
-  if (!requireNamespace("rho.http", quietly = TRUE)) {
+  if (!has_rho_http()) {
     abort(
       "missing_package",
       "rho_secret_http_client() needs the package rho.http of Rho, which is not installed.",
@@ -49,7 +48,7 @@ rho_secret_http_client <- function(client) {
   )
 }
 
-rho_http <- function(name) getExportedValue("rho.http", name)
+rho_http <- function(name) getExportedValue(rho_http_package, name)
 
 # Rho's own default verifies nobody.
 rho_tls <- function(tls) {
@@ -61,12 +60,12 @@ rho_tls <- function(tls) {
 # is no dependency.
 secret_client_class <- function() {
   before <- rho_subclasses$RhoSecretHttpClient
-  client <- rho_subclass("RhoSecretHttpClient", "rho.http", "RhoNanonextHttpClient", list())
+  client <- rho_subclass("RhoSecretHttpClient", rho_http_package, "RhoNanonextHttpClient", list())
   if (!is.null(before) && identical(before$class, client)) {
     return(client)
   }
-  stream <- rho_subclass("RhoSecretHttpStream", "rho.http", "RhoNanonextHttpBodyStream", list())
-  socket <- rho_subclass("RhoSecretWebSocket", "rho.http", "RhoNanonextWebSocket", list())
+  stream <- rho_subclass("RhoSecretHttpStream", rho_http_package, "RhoNanonextHttpBodyStream", list())
+  socket <- rho_subclass("RhoSecretWebSocket", rho_http_package, "RhoNanonextWebSocket", list())
   send <- rho_http("rho_http_send")
   open <- rho_http("rho_http_open_stream")
   connect <- rho_http("rho_ws_connect")

@@ -111,12 +111,12 @@ RhoHttpRequest <- rho_class(
 
 # The same as for an auth, with rho.http's class.
 request_attributes <- function() {
-  if (!requireNamespace("rho.http", quietly = TRUE)) {
+  if (!has_rho_http()) {
     return(class_attributes(RhoHttpRequest))
   }
   rho_subclass_attributes(
     "RhoHttpRequest",
-    "rho.http",
+    rho_http_package,
     "RhoHttpRequest",
     list(handle = property_handle(), id = property_string())
   )
