@@ -37,8 +37,6 @@ hidden_methods <- list(
   all.equal = function(target, current, ...) {
     if (hidden_equal(target, current)) TRUE else "The hidden values differ."
   },
-  "==" = function(e1, e2) hidden_equal(e1, e2),
-  "!=" = function(e1, e2) !hidden_equal(e1, e2),
   c = function(...) abort_hidden(..1, "c()"),
   rep = function(x, ...) abort_hidden(x, "rep()"),
   "[" = function(x, ...) abort_hidden(x, "`[`"),
@@ -96,6 +94,14 @@ hide_elsewhere <- function(class, package) {
     setHook(packageEvent(package, "onLoad"), register)
   }
 }
+
+# S7's own dispatch for operators, which another S7 value on the other side goes through as well.
+S7::method(`==`, list(RhoHidden, S7::class_any)) <- function(e1, e2) hidden_equal(e1, e2)
+S7::method(`==`, list(S7::class_any, RhoHidden)) <- function(e1, e2) hidden_equal(e1, e2)
+S7::method(`==`, list(RhoHidden, RhoHidden)) <- function(e1, e2) hidden_equal(e1, e2)
+S7::method(`!=`, list(RhoHidden, S7::class_any)) <- function(e1, e2) !hidden_equal(e1, e2)
+S7::method(`!=`, list(S7::class_any, RhoHidden)) <- function(e1, e2) !hidden_equal(e1, e2)
+S7::method(`!=`, list(RhoHidden, RhoHidden)) <- function(e1, e2) !hidden_equal(e1, e2)
 
 hidden_class <- function(x) sub("^.*::", "", class(x)[[1L]])
 

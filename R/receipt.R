@@ -250,7 +250,7 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
     if (length(facts$resolved_to) > 0L) paste("  to:", fact_inline(facts$resolved_to)),
     if (!is.null(facts$effect)) paste("  effect:", facts$effect),
     paste("  enforced by:", fact_inline(enforced)),
-    sprintf("  capability: %s", facts$capability)
+    if (nzchar(facts$capability)) sprintf("  capability: %s", facts$capability)
   )
   # A receipt of the core has no control characters, but anybody can make one.
   vapply(lines, shown_lines, "", USE.NAMES = FALSE)

@@ -47,7 +47,7 @@ NULL
 #'   quotes around it are left out, and nothing in it is expanded.
 #' @param unset Whether R forgets the variable: [Sys.unsetenv()].
 #' @param path The path of a regular file of at most 64 KiB.
-#' @param fd The number of a descriptor that R was started with: a file, pipe or socket, from 3 on.
+#' @param fd The number of a descriptor that R was started with: a file or a pipe, from 3 on.
 #'   It must come to its end within 10 seconds.
 #' @param service,username What the keyring knows the secret by.
 #' @param prompt What the person is asked.
@@ -80,7 +80,8 @@ rho_secret_file <- function(path, name = NULL) {
   if (!is.null(name)) {
     name <- check_text(check_string(name, "name", "one string or NULL", empty = FALSE), "name")
   }
-  new_secret(core_secret_file(path.expand(path), name))
+  # Of a path that is too long R warns as well; the core refuses it.
+  new_secret(core_secret_file(suppressWarnings(path.expand(path)), name))
 }
 
 #' @rdname rho_secret_env

@@ -68,4 +68,4 @@ warn_masked <- function(package, what) {
 
 # S7 leaves a copy of each generic of another package that has a method here. With one of print() in
 # the namespace, R would register our S3 method for the copy, where a user's print() does not look.
-rm(list = intersect(c("format", "print"), ls()))
+rm(list = intersect(c("format", "print", "==", "!="), ls()))

@@ -55,14 +55,14 @@ pub fn check(number: RawFd, script: Option<&[u8]>) -> Result<Given, Misuse> {
     }
     let facts = rustix::fs::fstat(borrowed).map_err(|_| wrong("is not open."))?;
     match FileType::from_raw_mode(facts.st_mode) {
-        FileType::Fifo | FileType::Socket => {}
+        FileType::Fifo => {}
         FileType::RegularFile => {
             let own = script.and_then(|path| rustix::fs::stat(path).ok());
             if own.is_some_and(|own| (own.st_dev, own.st_ino) == (facts.st_dev, facts.st_ino)) {
                 return Err(wrong("is the script that R runs."));
             }
         }
-        _ => return Err(wrong("is no file, pipe or socket.")),
+        _ => return Err(wrong("is no file and no pipe.")),
     }
     let mode = rustix::fs::fcntl_getfl(borrowed).map_err(|_| wrong("is not open."))?;
     if mode & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::WRONLY {
