@@ -280,7 +280,7 @@ S7::method(format, RhoModelAuth) <- function(x, ...) {
     if (nzchar(known$base_url)) paste0("  base_url: ", known$base_url),
     paste0("  ", known$headers, recycle0 = TRUE),
     if (length(metadata) > 0L) {
-      paste0("  metadata: ", paste(shown(as_text(metadata)), collapse = ", "))
+      paste0("  metadata: ", paste(shown(plain_text(metadata)), collapse = ", "))
     }
   )
 }
@@ -303,7 +303,7 @@ S7::method(format, RhoHeaderCredential) <- function(x, ...) {
 }
 
 # Text from anywhere, so that it can be shown.
-as_text <- function(x) {
+plain_text <- function(x) {
   x <- as.character(bare(x))
   x[is.na(x) | !vapply(x, is_utf8, NA)] <- "?"
   x

@@ -239,7 +239,7 @@ without_arguments <- function(aio) {
 
 # A failure as rho.http gives it. The URL is the one with references.
 transport_error <- function(class, error, request, what = "The request was not sent", echo = NULL) {
-  message <- mask_echo(echo, as_text(conditionMessage(error))[1L])
+  message <- mask_echo(echo, plain_text(conditionMessage(error))[1L])
   rho_http(class)(
     message = sprintf("%s: %s", what, message),
     url = S7::prop(request, "url"),
