@@ -62,7 +62,7 @@ rho_model_auth <- function(api_key, headers = list(), base_url = "", metadata = 
   facts <- check_boundary(
     core_model_auth(credential, given_headers(headers), base_url, as.character(texts))
   )
-  facts$headers <- as.list(facts$headers)
+  facts$headers <- if (length(facts$headers) > 0L) facts$headers else list()
   facts$metadata <- metadata
   stamp(auth_attributes(), facts[auth_properties])
 }

@@ -12,9 +12,10 @@ rho_ncurl <- function(request, tls = NULL) {
   check_request(request)
   check_package("nanonext", "rho_ncurl()")
   url <- attr(request, "url", exact = TRUE)
-  if (startsWith(tolower_ascii(url), "https:")) {
-    tls <- verifying_tls(tls)
+  if (!is.null(tls)) {
+    check_tls(tls)
   }
+  tls <- if (startsWith(tolower_ascii(url), "https:")) verifying_tls(tls)
   sent <- ncurl_send(request, tls)
   answer <- sent$answer
   if (inherits(answer$data, "errorValue") || inherits(answer$status, "errorValue")) {
@@ -62,9 +63,7 @@ verifying_tls <- function(tls) {
     }
     return(nanonext::tls_config(client = bundle))
   }
-  if (!inherits(tls, "tlsConfig")) {
-    abort_type(tls, "tls", "made by nanonext::tls_config(client =), or NULL")
-  }
+  check_tls(tls)
   if (!identical(attr(tls, "mode", exact = TRUE), "required")) {
     abort(
       "value",
@@ -76,6 +75,12 @@ verifying_tls <- function(tls) {
     )
   }
   tls
+}
+
+check_tls <- function(tls) {
+  if (!inherits(tls, "tlsConfig") || !identical(typeof(tls), "externalptr")) {
+    abort_type(tls, "tls", "made by nanonext::tls_config(client =), or NULL")
+  }
 }
 
 # Where systems keep the certificates that are trusted.

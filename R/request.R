@@ -82,7 +82,7 @@ rho_http_request <- function(
     id = facts$id,
     method = facts$method,
     url = facts$url,
-    headers = as.list(facts$headers),
+    headers = if (length(facts$headers) > 0L) facts$headers else list(),
     body = facts$body,
     timeout_ms = timeout_ms,
     response_headers = response_headers,

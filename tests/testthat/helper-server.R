@@ -55,12 +55,15 @@ run_server <- function(log, ready) {
     key <- paste(key, collapse = "")
     encoded <- if (nzchar(key)) utils::URLencode(key, reserved = TRUE) else ""
     hex <- paste(as.character(charToRaw(key)), collapse = "")
+    if (identical(uri, "/plain")) {
+      return(list(status = 200L, headers = c(`x-other` = "kept"), body = "plain answer"))
+    }
     status <- if (identical(uri, "/denied")) 401L else 200L
     text <- paste0("{\"error\": \"Incorrect API key provided: ", key, "\"}\n", encoded, "\n", hex, "\n", sent)
     list(
       status = status,
       headers = c(`Content-Type` = "text/plain", `x-echo` = key, `x-other` = "kept"),
-      body = if (identical(uri, "/plain")) "plain answer" else text
+      body = text
     )
   }
   for (attempt in seq_len(50)) {

@@ -46,7 +46,7 @@ test_that("credentials stand in headers and declared fields", {
       "  x-api-key: [credential literal]",
       "  Accept: text/plain",
       "  Content-Type: application/json",
-      "  body: JSON, 58 bytes and a credential"
+      "  body: JSON, 55 bytes and a credential"
     )
   )
   expect_hidden(all_that_comes(function() list(request, S7::props(request))), value)
