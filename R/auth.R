@@ -62,7 +62,7 @@ rho_model_auth <- function(api_key, headers = list(), base_url = "", metadata = 
   facts <- check_boundary(
     core_model_auth(credential, given_headers(headers), base_url, as.character(texts))
   )
-  facts$headers <- as.list(facts$headers)
+  facts$headers <- if (length(facts$headers) > 0L) facts$headers else list()
   facts$metadata <- metadata
   stamp(auth_attributes(), facts[auth_properties])
 }
@@ -265,7 +265,7 @@ auth_equal <- function(one, other) {
 shown_words <- function(x, name) {
   words <- attr(x, name, exact = TRUE)
   plain <- is.character(words) && !is.object(words) && !anyNA(words) && is_utf8(words)
-  if (plain) paste(shown_lines(words), collapse = ", ") else "?"
+  if (plain) paste(shown(words), collapse = ", ") else "?"
 }
 
 S7::method(format, RhoModelAuth) <- function(x, ...) {
@@ -280,7 +280,7 @@ S7::method(format, RhoModelAuth) <- function(x, ...) {
     if (nzchar(known$base_url)) paste0("  base_url: ", known$base_url),
     paste0("  ", known$headers, recycle0 = TRUE),
     if (length(metadata) > 0L) {
-      paste0("  metadata: ", paste(shown_lines(as_text(metadata)), collapse = ", "))
+      paste0("  metadata: ", paste(shown(plain_text(metadata)), collapse = ", "))
     }
   )
 }
@@ -303,7 +303,7 @@ S7::method(format, RhoHeaderCredential) <- function(x, ...) {
 }
 
 # Text from anywhere, so that it can be shown.
-as_text <- function(x) {
+plain_text <- function(x) {
   x <- as.character(bare(x))
   x[is.na(x) | !vapply(x, is_utf8, NA)] <- "?"
   x

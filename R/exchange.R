@@ -127,7 +127,7 @@ new_answer <- function(request, echo, status, headers, data) {
 }
 
 new_failure <- function(request, echo, message) {
-  message <- mask_echo(echo, as_text(message)[1L])
+  message <- mask_echo(echo, plain_text(message)[1L])
   stamp(class_attributes(RhoHttpFailure), list(
     message = message,
     url = attr(request, "url", exact = TRUE)
@@ -141,13 +141,13 @@ S7::method(format, RhoHttpResponse) <- function(x, ...) {
     sprintf("<RhoHttpResponse> status %s", format(attr(x, "status", exact = TRUE))),
     sprintf("  url: %s", check_boundary(core_shown_url(attr(x, "url", exact = TRUE)))),
     sprintf("  data: %s, %s bytes", typeof(data), format(size, big.mark = ",")),
-    sprintf("  headers: %s", paste(shown_lines(as_text(names(attr(x, "headers")))), collapse = ", "))
+    sprintf("  headers: %s", paste(shown(plain_text(names(attr(x, "headers")))), collapse = ", "))
   )
 }
 
 S7::method(format, RhoHttpFailure) <- function(x, ...) {
   c(
-    sprintf("<RhoHttpFailure> %s", shown_lines(attr(x, "message", exact = TRUE))),
+    sprintf("<RhoHttpFailure> %s", shown(attr(x, "message", exact = TRUE))),
     sprintf("  url: %s", check_boundary(core_shown_url(attr(x, "url", exact = TRUE))))
   )
 }

@@ -82,7 +82,7 @@ rho_http_request <- function(
     id = facts$id,
     method = facts$method,
     url = facts$url,
-    headers = as.list(facts$headers),
+    headers = if (length(facts$headers) > 0L) facts$headers else list(),
     body = facts$body,
     timeout_ms = timeout_ms,
     response_headers = response_headers,
@@ -111,12 +111,12 @@ RhoHttpRequest <- rho_class(
 
 # The same as for an auth, with rho.http's class.
 request_attributes <- function() {
-  if (!requireNamespace("rho.http", quietly = TRUE)) {
+  if (!has_rho_http()) {
     return(class_attributes(RhoHttpRequest))
   }
   rho_subclass_attributes(
     "RhoHttpRequest",
-    "rho.http",
+    rho_http_package,
     "RhoHttpRequest",
     list(handle = property_handle(), id = property_string())
   )

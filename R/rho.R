@@ -7,6 +7,11 @@ rho_package <- "rho.ai"
 # Asked for each tool, not once: a package may be installed in a running session.
 has_rho <- function() requireNamespace(rho_package, quietly = TRUE)
 
+# The same for its requests.
+rho_http_package <- "rho.http"
+
+has_rho_http <- function() requireNamespace(rho_http_package, quietly = TRUE)
+
 # The same for its tasks.
 rho_async <- function(name) getExportedValue("rho.async", name)
 

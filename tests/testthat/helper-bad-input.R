@@ -13,6 +13,9 @@ bad_values <- function(tree, capability) {
   attr(swapped, "handle") <- attr(rho_admit(capability, "f"), "handle")
   bytes <- "\xff\xfe"
   Encoding(bytes) <- "bytes"
+  key <- rho_provider_credential(rho_secret_literal("a-key-of-no-use"), "127.0.0.1:1")
+  auth <- rho_model_auth(key)
+  request <- rho_http_request("GET", "http://127.0.0.1:1/", timeout_ms = 200L, auth = auth)
   latin1 <- "caf\xe9"
   Encoding(latin1) <- "latin1"
   value <- paste(sample(letters), collapse = "")
@@ -55,7 +58,12 @@ bad_values <- function(tree, capability) {
     rho_environment_git("a", "b"), rho_process_none(), rho_process_confined(),
     rho_process_unrestricted(), rho_network_none(), rho_network_host(), rho_placement_local(),
     rho_placement_mirai("x"), rho_tool_read(capability)@execute("1", list(path = "f")),
-    simpleError("e"), asNamespace("base")
+    simpleError("e"), asNamespace("base"),
+    key, auth, dead(auth), rho_basic("ada", key), dead(rho_bearer(key)), request, dead(request),
+    list(`x-api-key` = key), list(a = latin1), list(a = bytes), list(a = list(b = key)),
+    "http://127.0.0.1:1/", "GET", if (requireNamespace("httr2", quietly = TRUE)) {
+      httr2::request("http://127.0.0.1:1/")
+    }
   )
 }
 

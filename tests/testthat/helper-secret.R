@@ -64,6 +64,8 @@ all_that_comes <- function(code) {
 # A secret of a fresh value, made without a warning.
 new_secret_of <- function(value) rho_secret_literal(value)
 
+credential_of <- function(secret) rho_provider_credential(secret, "api.example.org")
+
 # One of each class that hides a value, each with a value of its own.
 hidden_values <- function() {
   made <- function(make) {
@@ -72,7 +74,19 @@ hidden_values <- function() {
   }
   list(
     RhoSecret = made(identity),
-    RhoProviderCredential = made(function(secret) rho_provider_credential(secret, "api.example.org")),
-    RhoEnvSecret = made(rho_env_secret)
+    RhoProviderCredential = made(credential_of),
+    RhoEnvSecret = made(rho_env_secret),
+    RhoModelAuth = made(function(secret) rho_model_auth(credential_of(secret))),
+    RhoHeaderCredential = made(function(secret) rho_basic("ada", credential_of(secret))),
+    RhoHttpRequest = made(function(secret) {
+      key <- credential_of(secret)
+      rho_http_request(
+        "POST",
+        "https://api.example.org/v1",
+        headers = list(Authorization = rho_bearer(key), `x-api-key` = key),
+        body = list(token = key),
+        query = list(key = key)
+      )
+    })
   )
 }

@@ -126,11 +126,11 @@ test_that("each class says in one line what it is", {
   for (class in names(values)) {
     x <- values[[class]]$object
     line <- paste0("^<", class, ">")
-    expect_match(format(x), line)
-    expect_identical(toString(x), format(x))
-    expect_identical(summary(x), format(x))
+    expect_match(format(x)[[1L]], line)
+    expect_identical(toString(x), format(x)[[1L]])
+    expect_identical(summary(x), format(x)[[1L]])
     expect_identical(utils::capture.output(print(x)), format(x))
-    expect_identical(utils::capture.output(utils::str(x)), paste0(" ", format(x)))
+    expect_identical(utils::capture.output(utils::str(x)), paste0(" ", format(x)[[1L]]))
   }
   expect_match(format(values$RhoProviderCredential$object), "for api.example.org", fixed = TRUE)
 })
