@@ -38,6 +38,9 @@
 #' | `rhocap_error_purpose` | a secret for one purpose was given for another |
 #' | `rhocap_error_hosts` | a credential's host is none |
 #' | `rhocap_error_credential` | no header can carry the value |
+#' | `rhocap_error_url` | a URL is none that a credential may go to |
+#' | `rhocap_error_header` | a header's name or value is not what a header can have |
+#' | `rhocap_error_reference` | what stands for a credential is where it must not be, or is dead |
 #' | `rhocap_error_forgotten` | [rho_forget()] was called on the value |
 #' | `rhocap_error_stale_handle` | the value was saved, or sent to another process |
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
