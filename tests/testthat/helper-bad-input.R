@@ -119,8 +119,9 @@ run_draws <- function(export, draws, tree, log) {
     problem <- tryCatch(
       {
         value <- do.call(fun, arguments, quote = TRUE)
-        # What a call gives can be shown, and a tool can be called.
-        if (S7::S7_inherits(value) || is.list(value)) utils::capture.output(print(value))
+        # What a call gives can be shown, unless it is only handed through, and a tool can be called.
+        ours <- !inherits(value, "hostile") && (S7::S7_inherits(value) || is.list(value))
+        if (ours) utils::capture.output(print(value))
         if (S7::S7_inherits(value, RhoTool)) {
           answer <- value@execute("1", values[[sample.int(length(values), 1L)]])
           params <- draw_arguments(value@execute, values, capability)

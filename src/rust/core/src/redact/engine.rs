@@ -313,7 +313,7 @@ impl Engine {
                 *hash = (word(&block[look * STEP..look * STEP + 8]) & window).wrapping_mul(MIX);
                 #[allow(clippy::cast_possible_truncation)] // The filter is no larger than memory.
                 let bit = (*hash >> (64 - bits)) as usize;
-                any |= (filter[bit / 64 & mask] >> (bit % 64) & 1) << look;
+                any |= (filter[(bit / 64) & mask] >> (bit % 64) & 1) << look;
             }
             while any != 0 {
                 let look = any.trailing_zeros() as usize;

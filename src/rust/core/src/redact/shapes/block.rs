@@ -1,10 +1,10 @@
-//! Private keys in text: PEM (RFC 7468), OpenSSH, SSH2 and OpenPGP armour.
+//! Private keys in text: PEM (RFC 7468), `OpenSSH`, SSH2 and `OpenPGP` armour.
 
 use std::ops::Range;
 
 use super::grammar::{Class, Text};
 
-/// What the blocks begin with: RFC 7468 and OpenPGP; RFC 4716; and what stands before the key in PuTTY's files.
+/// What the blocks begin with: RFC 7468 and `OpenPGP`; RFC 4716; and what stands before the key in `PuTTY`'s files.
 pub(super) const ANCHORS: [&str; 3] = ["-----BEGIN ", "---- BEGIN ", PUTTY];
 
 const PUTTY: &str = "Private-Lines: ";

@@ -187,16 +187,6 @@ impl<'t> Text<'t> {
         rest.starts_with(what)
     }
 
-    /// The same, in any case.
-    pub(in crate::redact) fn stands_in_any_case(&mut self, at: usize, what: &[u8]) -> bool {
-        self.steps += 1;
-        let rest = &self.bytes[at.min(self.bytes.len())..];
-        let common = rest.len().min(what.len());
-        let equal = rest[..common].eq_ignore_ascii_case(&what[..common]);
-        self.open |= equal && common < what.len();
-        equal && common == what.len()
-    }
-
     /// Where the run of `class` that goes on from `from` ends; a place more than `most` bytes away says only that
     /// it is longer.
     pub(in crate::redact) fn run(&mut self, class: Class, from: usize, most: usize) -> usize {
@@ -261,8 +251,7 @@ impl<'t> Text<'t> {
         };
         match before {
             [.., b'\\', b'n' | b'r' | b't' | b'f' | b'v' | b'b' | b'a' | b'0' | b'e'] => true,
-            [.., b'%', _, _] => hex(2) == 2,
-            [.., b'\\', b'x', _, _] => hex(2) == 2,
+            [.., b'%', _, _] | [.., b'\\', b'x', _, _] => hex(2) == 2,
             [.., b'\\', b'u', _, _, _, _] => hex(4) == 4,
             [.., b'm'] => {
                 let code = before[..before.len() - 1].iter().rev().take(LONGEST_COLOUR);

@@ -11,8 +11,10 @@ use super::grammar::Class;
 #[derive(Debug)]
 pub(super) struct Rule {
     /// What it is.
+    #[cfg_attr(not(test), allow(dead_code))]
     pub(super) name: &'static str,
     /// Where the format was looked up.
+    #[allow(dead_code)]
     pub(super) source: &'static str,
     /// What stands before the anchor: a run of this class, of at least and at most so many bytes.
     pub(super) before: Option<(Class, usize, usize)>,
