@@ -101,7 +101,8 @@ fn core_redact(texts: Robj, redactor: Robj) -> Robj {
                 Some(Element::Missing) | None => continue,
             };
             if let Some(text) = masks.mask(bytes) {
-                // Counted from 1; exact up to 2^53.
+                // Counted from 1; exact up to 2^53, and no vector is longer.
+                #[allow(clippy::cast_precision_loss)]
                 places.push(Some(index as f64 + 1.0));
                 masked.push((text, encoding));
             }
