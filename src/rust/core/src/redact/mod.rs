@@ -62,6 +62,8 @@ pub fn contains_marker(text: &[u8]) -> bool {
 pub struct Redactor {
     engine: Engine,
     words: Vec<Pattern>,
+    /// Whether shapes and names are masked too; they are, but for tests of the rest.
+    patterns: bool,
 }
 
 /// Bytes after masking.
@@ -96,6 +98,7 @@ impl Redactor {
         Self {
             engine: Engine::new(&forms.anywhere),
             words: forms.words,
+            patterns: true,
         }
     }
 
@@ -104,7 +107,7 @@ impl Redactor {
     pub fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         self.known(&Piece::whole(text), &mut Squeezed::default(), &mut spans);
-        patterns(text, &mut spans);
+        self.patterns(text, &mut spans);
         merge(&mut spans);
         spans
     }
@@ -233,6 +236,22 @@ impl Redactor {
         }
     }
 
+    /// What has the shape or the name of a secret.
+    fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
+        if self.patterns {
+            shapes::find(text, spans);
+        }
+    }
+
+    /// The place from which on the end of `text` may be the beginning of something with a shape or a name.
+    fn unfinished_pattern(&self, text: &[u8]) -> usize {
+        if self.patterns {
+            shapes::unfinished(text)
+        } else {
+            text.len()
+        }
+    }
+
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
     fn may_begin(&self, piece: &Piece, squeezed: &Squeezed) -> usize {
         let text = piece.text;
@@ -284,16 +303,6 @@ impl<'t> Piece<'t> {
         }
         !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
     }
-}
-
-/// What has the shape or the name of a secret.
-fn patterns(text: &[u8], spans: &mut Vec<Range<usize>>) {
-    shapes::find(text, spans);
-}
-
-/// The place from which on the end of `text` may be the beginning of something with a shape or a name.
-fn unfinished_pattern(text: &[u8]) -> usize {
-    shapes::unfinished(text)
 }
 
 /// Adds a range, to the last one where they overlap or touch: text may be full of matches.
