@@ -62,8 +62,8 @@ pub fn contains_marker(text: &[u8]) -> bool {
 pub struct Redactor {
     engine: Engine,
     words: Vec<Pattern>,
-    /// Whether it looks for shapes and names too.
-    guesses: bool,
+    /// Whether shapes and names are masked too.
+    patterns: bool,
 }
 
 /// Bytes after masking.
@@ -98,7 +98,7 @@ impl Redactor {
         Self {
             engine: Engine::new(&forms.anywhere),
             words: forms.words,
-            guesses: true,
+            patterns: true,
         }
     }
 
@@ -106,7 +106,7 @@ impl Redactor {
     #[must_use]
     pub fn of_values<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         Self {
-            guesses: false,
+            patterns: false,
             ..Self::new(values)
         }
     }
@@ -116,9 +116,7 @@ impl Redactor {
     pub fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         self.known(&Piece::whole(text), &mut Squeezed::default(), &mut spans);
-        if self.guesses {
-            patterns(text, &mut spans);
-        }
+        self.patterns(text, &mut spans);
         merge(&mut spans);
         spans
     }
@@ -247,6 +245,22 @@ impl Redactor {
         }
     }
 
+    /// What has the shape or the name of a secret.
+    fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
+        if self.patterns {
+            shapes::find(text, spans);
+        }
+    }
+
+    /// The place from which on the end of `text` may be the beginning of something with a shape or a name.
+    fn unfinished_pattern(&self, text: &[u8]) -> usize {
+        if self.patterns {
+            shapes::unfinished(text)
+        } else {
+            text.len()
+        }
+    }
+
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
     fn may_begin(&self, piece: &Piece, squeezed: &Squeezed) -> usize {
         let text = piece.text;
@@ -298,16 +312,6 @@ impl<'t> Piece<'t> {
         }
         !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
     }
-}
-
-/// What has the shape or the name of a secret.
-fn patterns(text: &[u8], spans: &mut Vec<Range<usize>>) {
-    shapes::find(text, spans);
-}
-
-/// The place from which on the end of `text` may be the beginning of something with a shape or a name.
-fn unfinished_pattern(text: &[u8]) -> usize {
-    shapes::unfinished(text)
 }
 
 /// Adds a range, to the last one where they overlap or touch: text may be full of matches.

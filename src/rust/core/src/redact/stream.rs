@@ -6,7 +6,7 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, patterns, shapes, unfinished_pattern, Piece, Redactor, MARKER};
+use super::{merge, shapes, Piece, Redactor, MARKER};
 
 /// What is out stays this long before what is not, because it may tell that a secret follows.
 const CONTEXT: usize = shapes::LOOK_BEHIND;
@@ -105,9 +105,7 @@ impl Stream {
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
-        if self.redactor.guesses {
-            patterns(&self.held, &mut spans);
-        }
+        self.redactor.patterns(&self.held, &mut spans);
         // What begins later is found again; what began earlier was found before.
         spans.retain(|span| (self.context..to).contains(&span.start));
         spans.extend(self.masked.map(|end| self.context..end));
@@ -121,11 +119,10 @@ impl Stream {
     /// How much of the piece, of which `squeezed` holds the end, is certain.
     fn certain(&self, piece: &Piece) -> usize {
         let known = self.redactor.may_begin(piece, &self.squeezed);
-        let pattern = if self.redactor.guesses {
-            unfinished_pattern(&self.held).saturating_sub(self.context)
-        } else {
-            piece.text.len()
-        };
+        let pattern = self
+            .redactor
+            .unfinished_pattern(&self.held)
+            .saturating_sub(self.context);
         let to = known.min(piece.settled).min(pattern);
         self.squeezed.boundary(piece.text, to).0
     }
