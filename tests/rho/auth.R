@@ -14,7 +14,8 @@ local({
     library(rho.ai)
     library(rho.http)
   })
-  here <- c("tests/testthat", "../testthat")
+  script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+  here <- c(file.path(dirname(script), "..", "testthat"), "tests/testthat")
   here <- here[file.exists(file.path(here, "helper-server.R"))][[1L]]
   helpers <- new.env()
   helpers$needs <- function(what) invisible()
