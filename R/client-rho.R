@@ -184,8 +184,7 @@ ncurl_start <- function(client, payload) {
 
 ncurl_stream_start <- function(client, payload) {
   wire <- exchange_payload(payload)
-  # Only in the nanonext that Rho brings.
-  start <- getExportedValue("nanonext", "ncurl_stream_aio")
+  start <- nanonext_function("ncurl_stream_aio")
   aio <- start(
     url = wire$url,
     method = S7::prop(payload, "method"),
@@ -201,8 +200,7 @@ ncurl_stream_start <- function(client, payload) {
 websocket_start <- function(client, request) {
   # Rho does not send the client's own headers here.
   wire <- exchange(S7::prop(request, "url"), S7::prop(request, "headers"))
-  # Only in the nanonext that Rho brings.
-  start <- getExportedValue("nanonext", "stream_aio")
+  start <- nanonext_function("stream_aio")
   aio <- start(
     dial = wire$url,
     textframes = S7::prop(request, "textframes"),
@@ -212,6 +210,18 @@ websocket_start <- function(client, request) {
     timeout = S7::prop(request, "timeout_ms")
   )
   list(aio = without_arguments(aio), echo = wire$echo)
+}
+
+# Two of its functions are only in the nanonext that Rho brings.
+nanonext_function <- function(name) {
+  if (!name %in% getNamespaceExports("nanonext")) {
+    abort(
+      "missing_package",
+      sprintf("This needs nanonext with %s(): the one that rho.http names in `Remotes`.", name),
+      package = "nanonext"
+    )
+  }
+  getExportedValue("nanonext", name)
 }
 
 exchange_payload <- function(payload) {

@@ -295,6 +295,10 @@ cat(sprintf(
   median_of(1L), median_of(2L), median_of(1L) / median_of(2L)
 ))
 
+# Auths, requests and the client.
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(dirname(script), "auth.R"), local = TRUE)
+
 cat(sprintf(
   "check-rho: %d passed with rho.coding %s on R %s\n",
   passed,

@@ -36,6 +36,7 @@ local_server <- function(env = parent.frame()) {
 # Runs in the other process.
 run_server <- function(log, ready) {
   count <- 0L
+  opened <- character()
   note <- function(req) {
     count <<- count + 1L
     path <- file.path(log, sprintf("%06d", count))
@@ -72,7 +73,19 @@ run_server <- function(log, ready) {
       {
         made <- nanonext::http_server(
           sprintf("http://127.0.0.1:%d", port),
-          list(nanonext::handler("/", respond, method = "*", prefix = TRUE))
+          list(
+            nanonext::handler("/", respond, method = "*", prefix = TRUE),
+            nanonext::handler_ws(
+              "/ws",
+              # Sends back what it was sent, and the headers that it was opened with.
+              function(ws, data) ws$send(paste(data, paste(opened, collapse = " "))),
+              on_open = function(ws, req) {
+                opened <<- unname(req$headers)
+                note(c(list(method = "WS", body = raw()), req[c("uri", "headers")]))
+              },
+              textframes = TRUE
+            )
+          )
         )
         made$start()
         made
