@@ -1,6 +1,7 @@
 //! What the verbs show of files that hold a secret, and what they do to them.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,16 @@ use rhocap_core::verb::{
     self, Caller, Edited, Expected, Principal, ReadLimit, ReadPart, Request, Target, Text, Value, Written,
 };
 
+/// Random hexadecimal digits, two for each of so many bytes.
+fn digits<const BYTES: usize>() -> String {
+    let mut random = [0_u8; BYTES];
+    getrandom::fill(&mut random).unwrap();
+    random.iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
 /// A directory, a capability that writes in it, and a secret with characters that are escaped in many ways.
 struct Stage {
     directory: tempfile::TempDir,
@@ -24,9 +35,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let mut random = [0_u8; 12];
-        getrandom::fill(&mut random).unwrap();
-        let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = digits::<12>();
         let value = format!("s3{digits}-Tok3n\\val+ue\"&1");
         let secret = source::given(value.as_bytes(), SourceKind::Literal, "").unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -237,9 +246,7 @@ fn an_edit_is_no_search_in_what_is_masked() {
 #[test]
 fn no_change_brings_out_what_is_masked() {
     let stage = Stage::new();
-    let mut random = [0_u8; 3];
-    getrandom::fill(&mut random).unwrap();
-    let short: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let short = digits::<3>();
     let _short = source::given(short.as_bytes(), SourceKind::Literal, "").unwrap();
     let text = format!("pin {short}");
     std::fs::write(stage.path("a"), &text).unwrap();
