@@ -56,15 +56,20 @@ rho_tls <- function(tls) {
   verifying_tls(if (unverified) NULL else tls)
 }
 
-# The class, with its methods for rho.http's generics. Made when it is first needed, because rho.http
-# is no dependency.
+# The class, with its methods for rho.http's generics. Made when it is first needed, because
+# rho.http is no dependency.
 secret_client_class <- function() {
   before <- rho_subclasses$RhoSecretHttpClient
   client <- rho_subclass("RhoSecretHttpClient", rho_http_package, "RhoNanonextHttpClient", list())
   if (!is.null(before) && identical(before$class, client)) {
     return(client)
   }
-  stream <- rho_subclass("RhoSecretHttpStream", rho_http_package, "RhoNanonextHttpBodyStream", list())
+  stream <- rho_subclass(
+    "RhoSecretHttpStream",
+    rho_http_package,
+    "RhoNanonextHttpBodyStream",
+    list()
+  )
   socket <- rho_subclass("RhoSecretWebSocket", rho_http_package, "RhoNanonextWebSocket", list())
   send <- rho_http("rho_http_send")
   open <- rho_http("rho_http_open_stream")
@@ -129,7 +134,8 @@ secret_open_stream <- function(client, request, ...) {
     rho_subclasses$RhoSecretHttpStream$class(head = head, state = state)
   })
   rho_async("rho_catch")(stream, function(error) {
-    transport_error("RhoHttpTransportError", error, payload, "HTTP stream could not be opened", echo)
+    what <- "HTTP stream could not be opened"
+    transport_error("RhoHttpTransportError", error, payload, what, echo)
   })
 }
 

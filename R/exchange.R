@@ -1,4 +1,5 @@
-# The last step before the wire: references become values in the argument of a client's own function.
+# The last step before the wire: references become values in the argument of a client's own
+# function.
 #
 # The functions that hold values (`wire`) do nothing but call that function. No closure is made in
 # them, so that nothing keeps their frames.
@@ -10,7 +11,8 @@ NULL
 # when there were none.
 exchange <- function(url, headers, body = NULL) {
   headers <- named_values(headers, "headers")
-  values <- vapply(headers, function(value) check_text(check_string(value, "headers"), "headers"), "")
+  text <- function(value) check_text(check_string(value, "headers"), "headers")
+  values <- vapply(headers, text, "")
   wire <- check_boundary(core_exchange(
     check_text(check_string(url, "url"), "url"),
     as.character(names(headers)),

@@ -23,12 +23,14 @@ local({
   sys.source(file.path(here, "helper-server.R"), helpers)
   sys.source(file.path(here, "helper-secret.R"), helpers)
   hides <- function(given, value) !helpers$holds_value(given, value)
-  everything <- function(x) helpers$all_that_comes(function() {
-    print(x)
-    utils::str(x)
-    print(list(x))
-    x
-  })
+  everything <- function(x) {
+    helpers$all_that_comes(function() {
+      print(x)
+      utils::str(x)
+      print(list(x))
+      x
+    })
+  }
   wait <- function(task) rho_await(task, timeout = 20000L)
 
   server <- helpers$local_server()
@@ -38,7 +40,13 @@ local({
   expect("an auth is one of rho.ai's", S7::S7_inherits(auth, rho.ai::RhoModelAuth))
   expect("and one of ours", S7::S7_inherits(auth, rhocap::RhoModelAuth))
   expect("a reference stands for the key", grepl("^rhocap-ref-[0-9a-f]{32}$", auth@api_key))
-  expect("it is valid", is.null(tryCatch({ S7::validate(auth); NULL }, error = identity)))
+  expect("it is valid", is.null(tryCatch(
+    {
+      S7::validate(auth)
+      NULL
+    },
+    error = identity
+  )))
   expect("it prints as ours", identical(format(auth)[[1L]], paste0("<RhoModelAuth> literal, for ", server$host)))
   expect("nothing shows the key", hides(everything(auth), value))
   expect("equality is that of the values", auth == rhocap::rho_model_auth(key, headers = list(`x-version` = "2")))
@@ -136,7 +144,8 @@ local({
     rhocap::rho_secret_literal(value), sprintf("LOCALHOST:%d", port)
   ))
   request <- rho.http::rho_http_request(
-    "GET", sprintf("http://LocalHost:%d/plain", port), headers = list(`x-api-key` = upper@api_key)
+    "GET", sprintf("http://LocalHost:%d/plain", port),
+    headers = list(`x-api-key` = upper@api_key)
   )
   expect("upper case is the same host", identical(wait(rho_http_send(client, request))@data, "plain answer"))
   other <- helpers$local_server()
@@ -174,7 +183,8 @@ local({
     events <- rho_sse_connect(client, request)
     expect("server-sent events", hides(everything(wait(rho_stream_next(events))), value))
     socket <- wait(rho_ws_connect(client, rho_ws_request(
-      sprintf("ws://127.0.0.1:%d/ws", port), headers = list(`x-api-key` = auth@api_key)
+      sprintf("ws://127.0.0.1:%d/ws", port),
+      headers = list(`x-api-key` = auth@api_key)
     )))
   } else {
     cat("not in this nanonext: ncurl_stream_aio(), stream_aio(); stand-ins\n")
@@ -200,7 +210,9 @@ local({
     pieces <- lapply(seq(1, length(text), by = 7), function(at) text[at:min(at + 6, length(text))])
     back <- stand_in("parent_method", function(generic, class) {
       function(stream, ...) {
-        if (length(pieces) == 0L) return(rho_task(rho_stream_end()))
+        if (length(pieces) == 0L) {
+          return(rho_task(rho_stream_end()))
+        }
         piece <- pieces[[1L]]
         pieces <<- pieces[-1L]
         rho_task(rho_stream_value(piece))
@@ -222,7 +234,8 @@ local({
     )
     back()
     started <- rhocap:::websocket_start(client, rho_ws_request(
-      sprintf("ws://127.0.0.1:%d/ws", port), headers = list(`x-api-key` = auth@api_key)
+      sprintf("ws://127.0.0.1:%d/ws", port),
+      headers = list(`x-api-key` = auth@api_key)
     ))
     socket <- rhocap:::rho_subclasses$RhoSecretWebSocket$class(
       url = sprintf("ws://127.0.0.1:%d/ws", port),

@@ -119,7 +119,8 @@ run_draws <- function(export, draws, tree, log) {
     problem <- tryCatch(
       {
         value <- do.call(fun, arguments, quote = TRUE)
-        # What a call gives can be shown, unless it is only handed through, and a tool can be called.
+        # What a call gives can be shown, unless it is only handed through, and a tool can be
+        # called.
         ours <- !inherits(value, "hostile") && (S7::S7_inherits(value) || is.list(value))
         if (ours) utils::capture.output(print(value))
         if (S7::S7_inherits(value, RhoTool)) {

@@ -1,6 +1,7 @@
 # A real HTTP server in another R process, which writes down what it was sent.
 
-# Starts it; its port, and a function that gives the requests so far: `method`, `uri`, `headers`, `body`.
+# Starts it; its port, and a function that gives the requests so far: `method`, `uri`, `headers`,
+# `body`.
 local_server <- function(env = parent.frame()) {
   needs("callr")
   needs("nanonext")

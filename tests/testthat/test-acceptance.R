@@ -71,8 +71,8 @@ test_that("3. the default bash cannot read a secret of R's environment", {
       process = rho_process_unrestricted(),
       network = rho_network_host()
     )
-    # The redactor does not know this value: it was set after R began.
-    # With all authority a command can look into R itself; its own environment is minimal all the same.
+    # The redactor does not know this value: it was set after R began. With all authority a command
+    # can look into R itself; its own environment is minimal all the same.
     for (look in looks[1:4]) {
       expect_hidden(rho_bash(unrestricted, look)@output_raw, value, look)
     }
