@@ -79,11 +79,11 @@ local({
     expect(about("the request shows no key"), hides(everything(request), value))
     payload <- rho_http_payload(client, request)
     expect(about("nor does its payload"), hides(everything(payload), value))
-    task <- rho_http_send(client, request)
-    handle <- task@state$handle
-    frame <- environment(activeBindingFunction("status", handle))
-    frame <- as.list(frame, all.names = TRUE)
+    aio <- rhocap:::ncurl_start(client, payload)$aio
+    frame <- as.list(environment(activeBindingFunction("status", aio)), all.names = TRUE)
     expect(about("no frame keeps the key"), hides(serialize(frame, NULL), value))
+    nanonext::call_aio_(aio)
+    task <- rho_http_send(client, request)
     response <- wait(task)
     expect(about("an answer came"), S7::S7_inherits(response, rho.http::RhoHttpResponse))
     expect(about("the server saw the key"), identical(server$header(case$header), case$sent))
