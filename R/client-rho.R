@@ -89,18 +89,33 @@ secret_send <- function(client, request, ...) {
   echo <- started$echo
   url <- S7::prop(payload, "url")
   task <- rho_async("rho_wrap_aio")(started$aio, collect = function(handle) {
-    nanonext::call_aio_(handle)
-    list(status = handle$status, headers = handle$headers, data = handle$data)
+    masked_answer(echo, handle)
   })
   rho_async("rho_then")(task, function(result) {
     status <- result$status
     rho_http("RhoHttpResponse")(
       status = if (is.null(status)) NA_integer_ else as.integer(status),
-      headers = answered(echo, result$headers),
-      data = mask_echo(echo, result$data),
+      headers = result$headers,
+      data = result$data,
       url = url
     )
   })
+}
+
+# What came, masked before any promise holds it. nanonext's own value keeps it as well.
+masked_answer <- function(echo, handle) {
+  nanonext::call_aio_(handle)
+  answer <- list(
+    status = handle$status,
+    headers = answered(echo, handle$headers),
+    data = mask_echo(echo, handle$data)
+  )
+  for (name in intersect(c("protocol", "value"), ls(handle, all.names = TRUE))) {
+    if (!bindingIsActive(name, handle)) {
+      assign(name, mask_echo(echo, get(name, handle)), handle)
+    }
+  }
+  answer
 }
 
 secret_open_stream <- function(client, request, ...) {
@@ -112,11 +127,18 @@ secret_open_stream <- function(client, request, ...) {
   echo <- started$echo
   url <- S7::prop(payload, "url")
   timeout <- S7::prop(payload, "timeout_ms")
-  opening <- rho_async("rho_wrap_aio")(started$aio)
+  opening <- rho_async("rho_wrap_aio")(started$aio, collect = function(handle) {
+    result <- nanonext::collect_aio_(handle)
+    list(
+      status = result$status,
+      headers = answered(echo, result$headers),
+      stream = result$stream
+    )
+  })
   stream <- rho_async("rho_then")(opening, function(result) {
     head <- rho_http("RhoHttpResponseHead")(
       status = as.integer(result$status),
-      headers = answered(echo, result$headers),
+      headers = result$headers,
       url = url
     )
     state <- new.env(parent = emptyenv())
