@@ -14,7 +14,8 @@ NULL
 #' sent and the outcome is a `RhoHttpTransportError` (`RhoWebSocketTransportError`) of rho.http
 #' whose `parent` is the `rhocap_error_reference`. Answers are masked where they hold what was sent,
 #' chunks of a stream also over their bounds, messages of a WebSocket each for itself. Redirections
-#' are not followed.
+#' are not followed. The task of a request keeps the answer as it came, for as long as the task is
+#' kept.
 #'
 #' @param client A client made by `rho.http::rho_http_client()`. Its TLS must verify servers; the
 #'   default of Rho does not, and is replaced by the system's certificates.
@@ -89,33 +90,18 @@ secret_send <- function(client, request, ...) {
   echo <- started$echo
   url <- S7::prop(payload, "url")
   task <- rho_async("rho_wrap_aio")(started$aio, collect = function(handle) {
-    masked_answer(echo, handle)
+    nanonext::call_aio_(handle)
+    list(status = handle$status, headers = handle$headers, data = handle$data)
   })
   rho_async("rho_then")(task, function(result) {
     status <- result$status
     rho_http("RhoHttpResponse")(
       status = if (is.null(status)) NA_integer_ else as.integer(status),
-      headers = result$headers,
-      data = result$data,
+      headers = answered(echo, result$headers),
+      data = mask_echo(echo, result$data),
       url = url
     )
   })
-}
-
-# What came, masked before any promise holds it. nanonext's own value keeps it as well.
-masked_answer <- function(echo, handle) {
-  nanonext::call_aio_(handle)
-  answer <- list(
-    status = handle$status,
-    headers = answered(echo, handle$headers),
-    data = mask_echo(echo, handle$data)
-  )
-  for (name in intersect(c("protocol", "value"), ls(handle, all.names = TRUE))) {
-    if (!bindingIsActive(name, handle)) {
-      assign(name, mask_echo(echo, get(name, handle)), handle)
-    }
-  }
-  answer
 }
 
 secret_open_stream <- function(client, request, ...) {
@@ -127,18 +113,11 @@ secret_open_stream <- function(client, request, ...) {
   echo <- started$echo
   url <- S7::prop(payload, "url")
   timeout <- S7::prop(payload, "timeout_ms")
-  opening <- rho_async("rho_wrap_aio")(started$aio, collect = function(handle) {
-    result <- nanonext::collect_aio_(handle)
-    list(
-      status = result$status,
-      headers = answered(echo, result$headers),
-      stream = result$stream
-    )
-  })
+  opening <- rho_async("rho_wrap_aio")(started$aio)
   stream <- rho_async("rho_then")(opening, function(result) {
     head <- rho_http("RhoHttpResponseHead")(
       status = as.integer(result$status),
-      headers = result$headers,
+      headers = answered(echo, result$headers),
       url = url
     )
     state <- new.env(parent = emptyenv())
