@@ -206,7 +206,7 @@ local({
         rho_task(rho_stream_value(piece))
       }
     })
-    state <- new.env()
+    state <- rho_new_state(closed = FALSE, created_at = Sys.time())
     state$mask <- rhocap:::core_echo_stream(started$echo)
     head <- rho.http::RhoHttpResponseHead(status = 200L, headers = list(), url = server$url())
     body <- rhocap:::rho_subclasses$RhoSecretHttpStream$class(head = head, state = state)
