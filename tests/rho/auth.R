@@ -234,7 +234,8 @@ local({
     restore()
   }
   expect("a WebSocket's server saw the key", identical(server$header("x-api-key"), value))
-  expect("a message is sent", is.null(wait(rho_duplex_send(socket, "hello"))))
+  sent <- wait(rho_duplex_send(socket, "hello")); print(sent)
+  expect("a message is sent", is.null(sent))
   message <- wait(rho_stream_next(socket))@value
   expect("a message is masked", grepl("^hello", message) && hides(message, value))
   refused <- wait(rho_duplex_send(socket, paste("key:", auth@api_key)))
