@@ -257,7 +257,7 @@ pub(super) fn claim(claim: &purpose::Claim<'_>) -> Result<(), Misuse> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{canary, secret};
+    use super::super::tests::{canary, secret, soon};
     use super::*;
 
     fn masked(value: &str) -> bool {
@@ -274,7 +274,7 @@ mod tests {
         drop(one);
         assert!(masked(&value));
         drop(other);
-        assert!(!masked(&value));
+        assert!(soon(|| !masked(&value)));
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
         assert!(masked(&value));
         assert!(is_known(&id));
         assert!(forget_id(&id));
-        assert!(!masked(&value));
+        assert!(soon(|| !masked(&value)));
         assert!(!forget_id(&id));
     }
 
