@@ -14,7 +14,8 @@ NULL
 #' sent and the outcome is a `RhoHttpTransportError` (`RhoWebSocketTransportError`) of rho.http
 #' whose `parent` is the `rhocap_error_reference`. Answers are masked where they hold what was sent,
 #' chunks of a stream also over their bounds, messages of a WebSocket each for itself. Redirections
-#' are not followed.
+#' are not followed. The task of a request keeps the answer as it came, for as long as the task is
+#' kept.
 #'
 #' @param client A client made by `rho.http::rho_http_client()`. Its TLS must verify servers; the
 #'   default of Rho does not, and is replaced by the system's certificates.
@@ -101,7 +102,7 @@ secret_send <- function(client, request, ...) {
     status <- result$status
     rho_http("RhoHttpResponse")(
       status = if (is.null(status)) NA_integer_ else as.integer(status),
-      headers = mask_echo(echo, as.list(result$headers)),
+      headers = answered(echo, result$headers),
       data = mask_echo(echo, result$data),
       url = url
     )
@@ -121,7 +122,7 @@ secret_open_stream <- function(client, request, ...) {
   stream <- rho_async("rho_then")(opening, function(result) {
     head <- rho_http("RhoHttpResponseHead")(
       status = as.integer(result$status),
-      headers = mask_echo(echo, as.list(result$headers)),
+      headers = answered(echo, result$headers),
       url = url
     )
     state <- new.env(parent = emptyenv())
@@ -216,6 +217,12 @@ websocket_start <- function(client, request) {
     timeout = S7::prop(request, "timeout_ms")
   )
   list(aio = without_arguments(aio), echo = wire$echo)
+}
+
+# The headers of an answer. One that was asked for and did not come is left out: rho.http takes strings.
+answered <- function(echo, headers) {
+  headers <- Filter(function(value) length(value) > 0L && !anyNA(value), as.list(headers))
+  mask_echo(echo, headers)
 }
 
 # Two of its functions are only in the nanonext that Rho brings.
