@@ -61,6 +61,10 @@ pub(super) fn check(text: &mut Text, at: usize) -> Option<(usize, Vec<Range<usiz
             let to = text.run(Class::BASE64, place, LONGEST).min(most);
             let padded = text.run(Class::EQUALS, to, 3).min(to + 3);
             let run = &text.bytes[place..to];
+            if run == b"Private" && text.byte(to) == Some(b'-') {
+                // What follows the key in PuTTY's files, or the next one.
+                break;
+            }
             let is_line = is_line(run);
             // The last line is short: it follows a line of a key with a line end between them, and stands alone.
             let is_last = end.is_some() && line_only && ends_line(text, padded);
@@ -89,7 +93,8 @@ fn private_key_label(text: &mut Text, at: usize) -> Option<usize> {
     let anchor = ANCHORS.iter().find(|anchor| text.stands(at, anchor.as_bytes()))?;
     let label = at + anchor.len();
     if *anchor == PUTTY {
-        return Some(label);
+        let end = text.run(Class::DIGIT, label, 4);
+        return (end > label && ends_line(text, end)).then_some(end);
     }
     let close = label_end(text, label)?;
     let name = &text.bytes[label..close];

@@ -61,7 +61,7 @@ fn examples_of_each_shape_are_masked() {
                 ("a=", "\n"),
                 ("{\\\"k\\\": \\\"", "\\\"}"),
                 ("one\\n", "\\ntwo"),
-                ("?k=%20", "&x=1"),
+                ("?k=%3D", "&x=1"),
                 ("\x1b[31m", "\x1b[0m"),
                 ("\u{201c}", "\u{201d}"),
                 ("see ", ". Then"),
@@ -95,7 +95,13 @@ fn near_misses_are_not_masked() {
                 }
             }
             let (key, _) = example(&mut random, rule, anchor, |_, least, _| least);
-            for first in *b"x7_" {
+            // One more digit can be right before a colon.
+            let digit = if matches!(rule.before, Some((_, 8, 10))) {
+                b'x'
+            } else {
+                b'7'
+            };
+            for first in [b'x', digit, b'_'] {
                 misses.push(("in a word", [&[first], key.as_slice()].concat()));
             }
             let (longest, _) = example(&mut random, rule, anchor, |_, _, most| most.min(5000));
@@ -152,7 +158,7 @@ fn placeholders_are_not_masked() {
                 }
             }
             for text in [documented, typed] {
-                assert_eq!(spans(&text), [], "{}: {}", rule.name, shown(&text));
+                assert!(spans(&text).is_empty(), "{}: {}", rule.name, shown(&text));
             }
         }
     }
@@ -218,7 +224,11 @@ fn blocks_are_masked_whole() {
                     panic!("{}", shown(&text))
                 };
                 assert_eq!(span.start, 4);
-                assert!(text.len() - span.end <= 19, "{}", shown(&text[span.end..]));
+                assert!(
+                    text.len() - span.end <= 19 + between.len(),
+                    "{}",
+                    shown(&text[span.end..])
+                );
             }
         }
     }
@@ -242,7 +252,7 @@ fn texts_about_keys_are_not_masked() {
         format!("grep -n '{}' ~/.ssh/* tests/testthat/keys/*", label("BEGIN", "RSA ")).into_bytes(),
         format!("{}\n...\n{}\n", label("BEGIN", ""), label("END", "")).into_bytes(),
     ] {
-        assert_eq!(spans(&text), [], "{}", shown(&text));
+        assert!(spans(&text).is_empty(), "{}", shown(&text));
     }
 }
 
@@ -315,7 +325,7 @@ fn passwords_of_urls() {
         "git@github.com:a/b.git",
         "http://[::1]:80/@x",
     ] {
-        assert_eq!(spans(text.as_bytes()), [], "{text}");
+        assert!(spans(text.as_bytes()).is_empty(), "{text}");
     }
 }
 
@@ -348,13 +358,13 @@ fn the_work_grows_with_the_length() {
         "xapp-1-",
         "tskey-a-",
         "Private-Lines: ",
-        "Private-Lines: AAAAAAAAAAAAAAAAAAAA1",
         "fm2_-",
         "SK",
     ]
     .iter()
     .map(|start| start.as_bytes().to_vec())
     .collect();
+    starts.push(["Private-Lines: 1\n", &"A1".repeat(20), "\n"].concat().into_bytes());
     starts.push(pem.clone().into_bytes());
     starts.push([pem.as_bytes(), b" "].concat());
     starts.push([pem.as_bytes(), &random.of(Class::BASE64, 64)].concat());
