@@ -113,6 +113,38 @@ if (inherits(confined, "error")) {
   cat("not covered:", hook@enforced_by$gaps, "\n")
 }
 
+say("A secret: given to a command, and not shown by it")
+secret <- tempfile("secret")
+writeLines(paste(sample(c(letters, 0:9), 32L, replace = TRUE), collapse = ""), secret)
+key <- rho_secret_file(secret)
+show(key)
+given <- host(environment = rho_environment(KEY = rho_env_secret(key)))
+ways <- c(
+  "as it is" = "echo \"$KEY\"",
+  "in base64" = "printf %s \"$KEY\" | base64 -w0",
+  "in hexadecimal" = "printf %s \"$KEY\" | od -An -v -tx1 | tr -d ' \\n'",
+  "as the command has it" = "printf %s \"$KEY\" | wc -c"
+)
+for (way in names(ways)) {
+  tell_command(way, rho_bash(given, ways[[way]]))
+}
+value <- rho_reveal(key)
+cat("an error that carried it: ")
+cat(conditionMessage(rho_sanitize(simpleError(paste("401: incorrect key", value)))), "\n")
+
+say("A request: a reference in R, the value on the wire")
+provider <- rho_provider_credential(
+  rho_secret_literal(paste(sample(c(letters, 0:9), 32L, replace = TRUE), collapse = "")),
+  hosts = "api.example.org"
+)
+show(rho_model_auth(provider))
+request <- rho_http_request(
+  "GET",
+  "https://api.example.org/v1/models",
+  headers = list(authorization = rho_bearer(provider))
+)
+show(request)
+
 say("Every call left a receipt")
 receipts <- rho_receipts()
 is_command <- receipts$tool == "rho_bash"
