@@ -133,17 +133,38 @@ cat("an error that carried it: ")
 cat(conditionMessage(rho_sanitize(simpleError(paste("401: incorrect key", value)))), "\n")
 
 say("A request: a reference in R, the value on the wire")
+# A server in another process, which writes down the header that it gets.
+port <- sample(20000:60000, 1L)
+heard <- tempfile("heard")
+server <- sprintf(
+  paste(
+    "at <- serverSocket(%d); file.create('%s.ready'); to <- socketAccept(at, open = 'r+b');",
+    "while (nzchar(line <- readLines(to, 1L))) cat(line, '\\n', file = '%s', append = TRUE);",
+    "writeLines(c('HTTP/1.1 200 OK\\r', 'Content-Length: 2\\r', '\\r', 'ok'), to, sep = '\\n');",
+    "flush(to); Sys.sleep(1)"
+  ),
+  port, heard, heard
+)
+value <- paste(sample(c(letters, 0:9), 32L, replace = TRUE), collapse = "")
 provider <- rho_provider_credential(
-  rho_secret_literal(paste(sample(c(letters, 0:9), 32L, replace = TRUE), collapse = "")),
-  hosts = "api.example.org"
+  rho_secret_literal(value),
+  hosts = sprintf("127.0.0.1:%d", port)
 )
 show(rho_model_auth(provider))
 request <- rho_http_request(
   "GET",
-  "https://api.example.org/v1/models",
+  sprintf("http://127.0.0.1:%d/v1/models", port),
   headers = list(authorization = rho_bearer(provider))
 )
 show(request)
+if (requireNamespace("curl", quietly = TRUE)) {
+  system2("Rscript", c("-e", shQuote(server)), wait = FALSE, stdout = FALSE, stderr = FALSE)
+  for (look in 1:100) if (file.exists(paste0(heard, ".ready"))) break else Sys.sleep(0.05)
+  show(rho_curl_fetch(request))
+  cat("the server got the value:", any(grepl(value, readLines(heard), fixed = TRUE)), "\n")
+} else {
+  cat("With the package curl installed, rho_curl_fetch(request) sends it.\n")
+}
 
 say("Every call left a receipt")
 receipts <- rho_receipts()

@@ -130,6 +130,45 @@ test_that("5. unrestricted is chosen by name, and says so", {
   expect_identical(rho_receipt(result)@enforced_by$mechanism, "none")
 })
 
+test_that("6. printing auths, requests, errors and summaries shows no key", {
+  stage <- acceptance_stage()
+  value <- canary()
+  credential <- rho_provider_credential(rho_secret_literal(value), "api.example.org")
+  auth <- rho_model_auth(credential, headers = list(`x-other` = credential))
+  request <- rho_http_request(
+    "POST",
+    "https://api.example.org/v1",
+    headers = list(authorization = rho_bearer(credential), other = rho_basic("ada", credential)),
+    body = list(token = credential),
+    query = list(key = credential)
+  )
+  entry <- rho_env_secret(rho_secret_literal(value), shared = TRUE)
+  capability <- command_capability(stage$tree, environment = rho_environment(KEY = entry))
+  failed <- rho_bash(capability, "echo \"bad key $KEY\" >&2; exit 1")
+  tool <- rho_tool_bash(capability)
+  shown <- list(
+    auth, request, capability, failed, rho_receipt(failed), rho_receipts(),
+    tryCatch(rho_unwrap(failed), error = identity),
+    tool@execute("1", list(command = "echo $KEY; false")),
+    rho_sanitize(simpleError(paste("refused:", value), quote(f(value)))),
+    list(auth = auth, request = request)
+  )
+  for (value_shown in shown) {
+    come <- all_that_comes(function() {
+      print(value_shown)
+      utils::str(value_shown)
+      try(cat(format(value_shown), sep = "\n"), silent = TRUE)
+      try(cat(toString(value_shown)), silent = TRUE)
+      print(summary(value_shown))
+      value_shown
+    })
+    expect_hidden(come, value)
+    # Nor what a header of its kind would be.
+    expect_hidden(come, paste0("ada:", value))
+  }
+  # What Rho's own values show is tested with the real Rho, in tests/rho.
+})
+
 test_that("7. cancelling ends the whole tree of a command, wherever it runs", {
   stage <- acceptance_stage()
   for (make in list(command_capability, confined_capability)) {
