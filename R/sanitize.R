@@ -49,13 +49,28 @@ rho_sanitize <- function(condition) {
 sanitize_condition <- function(condition) {
   tryCatch(
     {
-      safe <- sanitize(condition)
+      safe <- sanitize(told_in_full(condition))
       check_sanitized(safe, condition)
       safe
     },
     # Also of a structure that is too deep for R.
     error = function(cnd) without_content(condition)
   )
+}
+
+# rlang's conditions can have functions that make parts of their message. What they make is kept.
+told_in_full <- function(condition) {
+  parts <- c("header", "body", "footer")
+  made <- vapply(parts, function(part) is.function(.subset2(condition, part)), NA)
+  if (any(made)) {
+    kept <- attributes(condition)
+    message <- conditionMessage(condition)
+    condition <- bare_list(condition)
+    condition[match("message", kept$names)] <- list(paste(message, collapse = "\n"))
+    condition[kept$names %in% parts] <- list(NULL)
+    attributes(condition) <- kept
+  }
+  condition
 }
 
 without_content <- function(condition) {
@@ -173,10 +188,10 @@ sanitize_items <- function(x, state) {
   items <- bare_list(x)
   secret <- secret_names(names, length(items))
   for (index in seq_along(items)) {
-    item <- .subset2(items, index)
-    if (is_missing_argument(item)) {
+    if (is_missing_argument(items, index)) {
       next
     }
+    item <- .subset2(items, index)
     if (secret[[index]] && is_plain_text(item)) {
       safe <- hide_all(item, state)
     } else if (is_headers_name(names[index]) && (is.list(item) || is.character(item))) {
@@ -189,7 +204,8 @@ sanitize_items <- function(x, state) {
   items
 }
 
-is_missing_argument <- function(x) is.symbol(x) && !nzchar(as.character(x))
+# R takes a variable that holds it for an argument that was not given.
+is_missing_argument <- function(items, index) identical(.subset2(items, index), quote(expr = ))
 
 # Text, bytes, or a plain list of them: what a name that says "secret" can be meant for.
 is_plain_text <- function(x) {
@@ -257,37 +273,18 @@ sanitize_call <- function(x, state) {
   if (state$left < 0) {
     return(note_left_out("the rest"))
   }
-  if (is_missing_argument(x)) {
-    return(x)
-  }
   switch(
     typeof(x),
     symbol = as.name(redact_strings(as.character(x), state$redactor)),
     language = {
       tags <- names_of(x)
-      items <- bare_list(as.list(unclass(x)))
-      for (index in seq_along(items)) {
-        item <- .subset2(items, index)
-        if (!is_missing_argument(item)) {
-          items[index] <- list(sanitize_call(item, state))
-        }
-      }
-      safe <- as.call(items)
+      safe <- as.call(sanitize_parts(bare_list(as.list(unclass(x))), state))
       if (!is.null(tags)) {
         names(safe) <- redact_strings(tags, state$redactor)
       }
       safe
     },
-    pairlist = {
-      items <- as.list(x)
-      for (index in seq_along(items)) {
-        item <- .subset2(items, index)
-        if (!is_missing_argument(item)) {
-          items[index] <- list(sanitize_call(item, state))
-        }
-      }
-      as.pairlist(items)
-    },
+    pairlist = as.pairlist(sanitize_parts(as.list(x), state)),
     character = if (length(x) == 1L && !is.object(x)) {
       if (is.na(x) || !nzchar(x)) bare(x) else redaction_marker
     } else {
@@ -303,6 +300,15 @@ sanitize_call <- function(x, state) {
     closure = as.name("<function>"),
     note_left_out(typeof(x))
   )
+}
+
+sanitize_parts <- function(items, state) {
+  for (index in seq_along(items)) {
+    if (!is_missing_argument(items, index)) {
+      items[index] <- list(sanitize_call(.subset2(items, index), state))
+    }
+  }
+  items
 }
 
 # A function of the same arguments. Its body, defaults and environment can hold anything.
@@ -351,10 +357,10 @@ collect_items <- function(x, state) {
   x <- bare_list(x)
   secret <- secret_names(names, length(x))
   for (index in seq_along(x)) {
-    item <- .subset2(x, index)
-    if (is_missing_argument(item)) {
+    if (is_missing_argument(x, index)) {
       next
     }
+    item <- .subset2(x, index)
     if (secret[[index]] && is_plain_text(item)) {
       keep_values(unlist(bare_list(item), use.names = FALSE), state)
     } else if (is_headers_name(names[index]) && !is.null(names_of(item))) {
