@@ -31,11 +31,13 @@
 #' | `rhocap_error_environment` | an entry's name is not allowed or not valid |
 #' | `rhocap_error_secret_source` | where a secret was to come from there is none |
 #' | `rhocap_error_secret_value` | a secret's value is no text, or too long |
-#' | `rhocap_error_short_secret`, `rhocap_error_ordinary_secret` | masking it would mask ordinary text |
+#' | `rhocap_error_short_secret` | a secret has fewer than 4 bytes |
+#' | `rhocap_error_ordinary_secret` | masking the value would mask ordinary text |
 #' | `rhocap_error_secret_text` | a secret was to become text |
 #' | `rhocap_error_secret_structure` | a secret was to be taken apart, joined or repeated |
 #' | `rhocap_error_purpose` | a secret for one purpose was given for another |
-#' | `rhocap_error_hosts`, `rhocap_error_credential` | a credential's host is none; no header can carry it |
+#' | `rhocap_error_hosts` | a credential's host is none |
+#' | `rhocap_error_credential` | no header can carry the value |
 #' | `rhocap_error_forgotten` | [rho_forget()] was called on the value |
 #' | `rhocap_error_stale_handle` | the value was saved, or sent to another process |
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |

@@ -251,8 +251,8 @@ check_entry <- function(value, name) {
       sprintf("Say what it is for: %s = rho_env_secret(secret).", shown(name))
     } else {
       paste(
-        "What goes to a provider stays out of the environment of commands. For a secret of the tools'",
-        sprintf("own write %s = rho_env_secret(secret).", shown(name))
+        "What goes to a provider stays out of the environment of commands.",
+        sprintf("For a secret of the tools' own write %s = rho_env_secret(secret).", shown(name))
       )
     })
   }

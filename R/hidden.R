@@ -111,7 +111,7 @@ abort_hidden <- function(x, what) {
   abort(
     "secret_structure",
     sprintf(
-      "%s has no meaning for a %s: it is one value that cannot be seen. To hold several use list().",
+      "%s has no meaning for a %s: it is one value that cannot be seen. For several use list().",
       what,
       hidden_class(x)
     )

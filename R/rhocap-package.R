@@ -18,7 +18,9 @@
 #'    [rho_is_ok()], [rho_unwrap()], [rho_codes()]. Mistakes in your own call are conditions:
 #'    [rhocap_conditions].
 #' 4. **Look at what was done.** [rho_receipts()] and [rho_receipt()].
-#' 5. **Give it to an agent.** [rho_capability_tools()], or one tool at a time with
+#' 5. **Keep secrets.** [rho_secret_env()] and its siblings make one; [rho_provider_credential()]
+#'    and [rho_env_secret()] say what it is for; [rho_reveal()] shows it, [rho_forget()] ends it.
+#' 6. **Give it to an agent.** [rho_capability_tools()], or one tool at a time with
 #'    [rho_tool_read()] and its siblings.
 #'
 #' `vignette("rhocap")` is a tour; in the sources it is `vignettes/rhocap.Rmd`.

@@ -80,7 +80,8 @@ rho_secret_file <- function(path, name = NULL) {
   if (!is.null(name)) {
     name <- check_text(check_string(name, "name", "one string or NULL", empty = FALSE), "name")
   }
-  new_secret(core_secret_file(path.expand(path), name))
+  # Of a path that is too long R warns as well; the core refuses it.
+  new_secret(core_secret_file(suppressWarnings(path.expand(path)), name))
 }
 
 #' @rdname rho_secret_env

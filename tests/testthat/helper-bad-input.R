@@ -15,7 +15,20 @@ bad_values <- function(tree, capability) {
   Encoding(bytes) <- "bytes"
   latin1 <- "caf\xe9"
   Encoding(latin1) <- "latin1"
+  value <- paste(sample(letters), collapse = "")
+  secret <- rho_secret_literal(value)
+  forgotten <- rho_secret_literal(value)
+  rho_forget(forgotten)
+  credential <- rho_provider_credential(secret, "api.example.org")
+  entry <- rho_env_secret(secret, shared = TRUE)
+  swapped_secret <- secret
+  attr(swapped_secret, "handle") <- attr(entry, "handle")
+  bare_secret <- secret
+  attr(bare_secret, "handle") <- NULL
+  attr(bare_secret, "label") <- list(1)
   list(
+    secret, credential, entry, dead(secret), dead(credential), dead(entry), forgotten,
+    swapped_secret, bare_secret, RhoSecret, "api.example.org", "*.example.org",
     NULL, NA, NA_character_, NA_integer_, NA_real_, NaN, TRUE, FALSE, logical(), c(TRUE, NA),
     0, 1, -1, 0.5, 3L, Inf, -Inf, 2^31, 2^53, 2^53 + 2, 1e300, numeric(), c(1, 2), 1:3, 1e9:1,
     "", "f", "a", ".", "..", "nope", "/", "../ROOT-evil/secret", "/etc/passwd", "~", "$HOME",
@@ -111,6 +124,8 @@ run_draws <- function(export, draws, tree, log) {
         NULL
       },
       rhocap_error = function(cnd) if (is.null(conditionCall(cnd))) NULL else "has a call",
+      # A short secret, say.
+      rhocap_warning = function(cnd) if (is.null(conditionCall(cnd))) NULL else "has a call",
       error = function(cnd) paste("error:", conditionMessage(cnd)[[1]]),
       warning = function(cnd) paste("warning:", conditionMessage(cnd)[[1]])
     )

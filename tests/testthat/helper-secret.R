@@ -72,7 +72,9 @@ hidden_values <- function() {
   }
   list(
     RhoSecret = made(identity),
-    RhoProviderCredential = made(function(secret) rho_provider_credential(secret, "api.example.org")),
+    RhoProviderCredential = made(function(secret) {
+      rho_provider_credential(secret, "api.example.org")
+    }),
     RhoEnvSecret = made(rho_env_secret)
   )
 }

@@ -62,7 +62,9 @@ ways_out <- list(
   "object.size" = quote(print(utils::object.size(x))),
   "Reduce" = quote(Reduce(c, list(x, x))),
   "ifelse" = quote(ifelse(TRUE, x, x)),
-  "switch" = quote(switch(x, a = 1)),
+  "switch" = quote(switch(x,
+    a = 1
+  )),
   "matrix" = quote(matrix(list(x))),
   "as.numeric" = quote(as.numeric(x)),
   "validate" = quote(S7::validate(x)),

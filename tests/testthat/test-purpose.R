@@ -116,7 +116,8 @@ test_that("commands get the values of their entries, and nothing else shows them
   entries <- result@receipt@environment
   expect_identical(Find(function(one) one$name == "TOOL_KEY", entries)$kind, "secret")
   shown <- c(
-    utils::capture.output(print(capability, all = TRUE), print(environment), utils::str(environment)),
+    utils::capture.output(print(capability, all = TRUE)),
+    utils::capture.output(print(environment), utils::str(environment)),
     result@receipt@json
   )
   expect_match(shown, "secret: TOOL_KEY", all = FALSE)
@@ -143,7 +144,10 @@ test_that("an entry of a secret obeys the rules of names", {
   tree <- new_tree()
   for (name in c("LD_PRELOAD", "1A")) {
     environment <- do.call(rho_environment, stats::setNames(list(entry), name))
-    expect_error(tree_capability(tree, environment = environment), class = "rhocap_error_environment")
+    expect_error(
+      tree_capability(tree, environment = environment),
+      class = "rhocap_error_environment"
+    )
   }
   expect_error(
     rho_environment(rho_environment(A = entry), A = "x"),

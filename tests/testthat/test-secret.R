@@ -42,7 +42,7 @@ test_that("a file, without one line ending at its end", {
 test_that("an entry of a file of NAME=value lines", {
   value <- canary()
   path <- secret_file(sprintf(
-    "# KEY=comment\nOLD=no\nKEY=old-value-of-it\nexport KEY = \"%s\" # why\nPLAIN=%s \nSINGLE='%s'\n",
+    "# KEY=comment\nKEY=old-value-of-it\nexport KEY = \"%s\" # why\nPLAIN=%s \nSINGLE='%s'\n",
     value, value, value
   ))
   for (name in c("KEY", "PLAIN", "SINGLE")) {

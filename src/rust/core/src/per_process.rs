@@ -14,6 +14,7 @@ struct Owned<T: 'static> {
 }
 
 impl<T> Owned<T> {
+    #[allow(clippy::unnecessary_box_returns, reason = "the type holds itself")]
     fn new(process: u32, value: T) -> Box<Self> {
         let next = PerProcess(OnceLock::new());
         Box::new(Self { process, value, next })

@@ -6,6 +6,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::escape::display;
 use crate::misuse::Misuse;
 
+const FORM: &str =
+    "give a name such as \"api.example.org\", with a port where it is not the scheme's own, and without \
+                    a scheme or a path.";
+
 /// `host`, `host:port`, or `*.domain` for the hosts below a domain.
 ///
 /// Without a port only the scheme's own is meant: another port can be another person's program.
@@ -34,9 +38,6 @@ impl HostPattern {
             let shown = display(text.as_bytes());
             Misuse::new("hosts", format!("\"{shown}\" is no host of a credential: {why}")).with("host", shown)
         };
-        const FORM: &str =
-            "give a name such as \"api.example.org\", with a port where it is not the scheme's own, and \
-                            without a scheme or a path.";
         let (host, port) = split_port(text).ok_or_else(|| bad(FORM))?;
         let below = host.strip_prefix("*.");
         let name = parse_name(below.unwrap_or(host)).ok_or_else(|| {

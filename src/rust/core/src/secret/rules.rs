@@ -14,147 +14,18 @@ pub const STRONG: usize = 8;
 pub const LONGEST: usize = 64 << 10;
 
 /// Words that stand in ordinary text. Masking them would make it unreadable and hide nothing.
-const ORDINARY: &[&str] = &[
-    "access",
-    "account",
-    "admin",
-    "administrator",
-    "anonymous",
-    "apikey",
-    "api_key",
-    "api-key",
-    "apitoken",
-    "auth",
-    "authorization",
-    "basic",
-    "bearer",
-    "changeme",
-    "change_me",
-    "change-me",
-    "client",
-    "config",
-    "credential",
-    "credentials",
-    "data",
-    "database",
-    "debug",
-    "default",
-    "demo",
-    "dev",
-    "development",
-    "disabled",
-    "dummy",
-    "empty",
-    "enabled",
-    "error",
-    "example",
-    "example.com",
-    "example.org",
-    "false",
-    "file",
-    "foobar",
-    "function",
-    "github",
-    "guest",
-    "hello",
-    "home",
-    "host",
-    "http",
-    "https",
-    "info",
-    "key",
-    "latest",
-    "library",
-    "local",
-    "localhost",
-    "login",
-    "main",
-    "master",
-    "missing",
-    "name",
-    "nobody",
-    "none",
-    "null",
-    "openai",
-    "anthropic",
-    "nothing",
-    "number",
-    "pass",
-    "passphrase",
-    "passwd",
-    "password",
-    "path",
-    "placeholder",
-    "private",
-    "prod",
-    "production",
-    "project",
-    "public",
-    "read",
-    "readonly",
-    "replace-me",
-    "replaceme",
-    "required",
-    "root",
-    "secret",
-    "secrets",
-    "server",
-    "service",
-    "session",
-    "staging",
-    "string",
-    "system",
-    "temp",
-    "test",
-    "testing",
-    "tests",
-    "text",
-    "todo",
-    "token",
-    "tokens",
-    "true",
-    "undefined",
-    "unknown",
-    "unset",
-    "user",
-    "username",
-    "users",
-    "value",
-    "warning",
-    "world",
-    "write",
-    "xxxx",
-    "your-api-key",
-    "your_api_key",
-    "12345",
-    "123456",
-    "1234567",
-    "12345678",
-    "123456789",
-    "1234567890",
-    "1234",
-    "127.0.0.1",
-    "0.0.0.0",
-    "inherit",
-    "integer",
-    "character",
-    "logical",
-    "numeric",
-    "double",
-    "list",
-    "trace",
-    "stop",
-    "return",
-    "else",
-    "while",
-    "repeat",
-    "next",
-    "break",
-    "inf",
-    "/dev/null",
-    "utf-8",
-    "c.utf-8",
-];
+const ORDINARY: &str = "\
+    /dev/null 0.0.0.0 1234 12345 123456 1234567 12345678 123456789 1234567890 127.0.0.1 access account admin \
+    administrator anonymous anthropic api-key api_key apikey apitoken auth authorization basic bearer break \
+    c.utf-8 change-me change_me changeme character client config content credential credentials data database \
+    debug default default-value demo dev development disabled double dummy else empty enabled error example \
+    example.com example.org false file foobar function github guest hello home host http https inf info inherit \
+    install integer key latest library license list local localhost logical login main master message missing name \
+    next nobody none nothing null number numeric openai package pass passphrase passwd password path placeholder \
+    private prod production project public quiet read readonly release repeat replace-me replaceme required return \
+    root secret secrets server service session staging stop string system temp test testing tests text todo token \
+    tokens trace true undefined unknown unlimited unset user username users utf-8 value verbose version warning \
+    while world write xxxx your-api-key your_api_key";
 
 /// Why a value cannot be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,8 +58,10 @@ pub(super) fn unfit(bytes: &[u8]) -> Option<Unfit> {
         return Some(Unfit::Repeated);
     }
     // Without an owned lower-case copy, which would have to be wiped.
-    let ordinary = |word: &&str| text.trim().eq_ignore_ascii_case(word);
-    ORDINARY.iter().any(|word| ordinary(word)).then_some(Unfit::Ordinary)
+    let mut ordinary = ORDINARY.split_ascii_whitespace();
+    ordinary
+        .any(|word| text.trim().eq_ignore_ascii_case(word))
+        .then_some(Unfit::Ordinary)
 }
 
 /// The same as a mistake, with what to do about it.
