@@ -457,3 +457,35 @@ fn a_stream_holds_a_bounded_part() {
         assert!(out > 0);
     }
 }
+
+#[test]
+fn large_texts_are_those_of_their_pieces() {
+    let values: Vec<String> = (0..20)
+        .map(|number| format!("{}{number:02}", "tok-en_".repeat(number % 3)))
+        .collect();
+    let values: Vec<String> = values
+        .iter()
+        .map(|value| format!("{value}{}", crate::random::hex(8)))
+        .collect();
+    let redactor = Arc::new(Redactor::new(values.iter().map(String::as_bytes)));
+    let mut numbers = Numbers::new(6);
+    let mut text = log(7, (2 << 20) + 200_000);
+    // Some of them where parts of the text meet.
+    for (at, value) in values.iter().enumerate() {
+        let place = (at % 3 << 20) + numbers.below(80) * (1 << (at % 11));
+        let spread: Vec<String> = value.chars().map(String::from).collect();
+        let form = spread.join([" ", "\n", "\x1b[0m", "", ""][at % 5]);
+        text.splice(place..place, format!("{form}\n").into_bytes());
+    }
+    let masked = redactor.mask(&text);
+    assert!((15..=20).contains(&masked.count), "{}", masked.count);
+    for bytes in [1 << 12, 100_000, 3 << 19] {
+        let mut stream = redactor.stream();
+        let mut out: Vec<u8> = text.chunks(bytes).flat_map(|piece| stream.push(piece)).collect();
+        out.extend(stream.finish());
+        assert!(
+            out == *masked.text && stream.count() == masked.count,
+            "pieces of {bytes}"
+        );
+    }
+}
