@@ -18,8 +18,7 @@ test_that("a known value is masked wherever a condition can hold it", {
   secret <- rho_secret_literal(key)
   env <- new.env()
   env$anything <- key
-  holder <- function(argument = key) key
-  body(holder)[[1]] <- key
+  holder <- eval(call("function", as.pairlist(list(argument = key)), call("c", key)))
   condition <- structure(
     class = c("odd", "error", "condition"),
     list(
@@ -104,10 +103,7 @@ test_that("rlang's conditions keep parent and trace, masked", {
     })
   }
   secret <- rho_secret_literal(key)
-  condition <- tryCatch(
-    withCallingHandlers(eval(call("outer", key)), error = function(cnd) rlang::cnd_signal(cnd)),
-    error = identity
-  )
+  condition <- tryCatch(eval(call("outer", key)), error = identity)
   safe <- rho_sanitize(condition)
   expect_identical(class(safe), class(condition))
   expect_s3_class(safe$trace, "rlang_trace")
@@ -175,6 +171,5 @@ test_that("nothing is evaluated, and the condition given stays as it is", {
   makeActiveBinding("key", function() stop("was called"), env)
   condition <- structure(class = c("a", "condition"), list(message = "m", call = NULL, env = env))
   expect_identical(conditionMessage(rho_sanitize(condition)), "m")
-  expect_identical(rhocap:::sanitize_value(condition, list2env(list(left = 1e4, shown = FALSE, redactor = NULL)))$message, "m")
   expect_true(exists("token", env, inherits = FALSE))
 })
