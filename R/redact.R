@@ -252,10 +252,24 @@ taken <- function(connection) {
   )
 }
 
+# Without the marks around which only one of the streams went on: one piece then, and one marker.
+needed_marks <- function(sizes) {
+  index <- 2L
+  while (index < nrow(sizes)) {
+    around <- sizes[index + -1:1, , drop = FALSE]
+    if (any(around[1L, ] == around[3L, ])) {
+      sizes <- sizes[-index, , drop = FALSE]
+    } else {
+      index <- index + 1L
+    }
+  }
+  sizes
+}
+
 show_masked <- function(output, error, marks) {
   marks <- c(marks, list(c(length(output), length(error))))
   sizes <- do.call(rbind, c(list(c(0, 0)), marks))
-  sizes <- cbind(pmin(sizes[, 1L], length(output)), pmin(sizes[, 2L], length(error)))
+  sizes <- needed_marks(cbind(pmin(sizes[, 1L], length(output)), pmin(sizes[, 2L], length(error))))
   part <- function(bytes, from, to) if (to > from) bytes[(from + 1):to] else raw()
   pieces <- list()
   for (index in seq_len(nrow(sizes) - 1L)) {

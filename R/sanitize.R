@@ -15,8 +15,8 @@
 #' * functions keep the names of their arguments and nothing else; environments become empty ones;
 #'   pointers become a note.
 #'
-#' It never fails: a condition that cannot be looked through becomes one with the same classes and
-#' no content.
+#' It never fails: a condition that cannot be looked through becomes one with the same classes and no
+#' content.
 #'
 #' @param condition A condition of any kind: base R's, rlang's, httr2's, curl's, your own.
 #' @return A condition with the same classes.
@@ -24,9 +24,9 @@
 #' `rhocap_error_missing`, `rhocap_error_type`, where `condition` is none; see [rhocap_conditions].
 #' @section What cannot be made safe:
 #' The condition that was given stays as it is, and so do other copies of it: `traceback()`,
-#' `rlang::last_error()` and the frames of functions that are still running. Where a client takes a
-#' key as a plain string, R code of any package can print, save or `dput()` it. The way out is not
-#' to hand it out: a placeholder, which `rho_model_auth()` puts where such a client expects a key.
+#' `rlang::last_error()` and the frames of functions that are still running. Where a client takes a key
+#' as a plain string, R code of any package can print, save or `dput()` it. The way out is not to hand
+#' it out: a placeholder, which `rho_model_auth()` puts where such a client expects a key.
 #' @family redaction
 #' @examples
 #' key <- paste(sample(letters, 24, TRUE), collapse = "")
@@ -49,13 +49,28 @@ rho_sanitize <- function(condition) {
 sanitize_condition <- function(condition) {
   tryCatch(
     {
-      safe <- sanitize(condition)
+      safe <- sanitize(told_in_full(condition))
       check_sanitized(safe, condition)
       safe
     },
     # Also of a structure that is too deep for R.
     error = function(cnd) without_content(condition)
   )
+}
+
+# rlang's conditions can have functions that make parts of their message. What they make is kept.
+told_in_full <- function(condition) {
+  parts <- c("header", "body", "footer")
+  made <- vapply(parts, function(part) is.function(.subset2(condition, part)), NA)
+  if (any(made)) {
+    kept <- attributes(condition)
+    message <- conditionMessage(condition)
+    condition <- bare_list(condition)
+    condition[match("message", kept$names)] <- list(paste(message, collapse = "\n"))
+    condition[kept$names %in% parts] <- list(NULL)
+    attributes(condition) <- kept
+  }
+  condition
 }
 
 without_content <- function(condition) {
@@ -68,16 +83,16 @@ without_content <- function(condition) {
   )
 }
 
-# What is to be said of it is made by methods of its class, from what is left: they must work, and
-# say nothing secret.
+# What is to be said of it is made by methods of its class, from what is left: they must work, and say
+# nothing secret.
 check_sanitized <- function(safe, condition) {
   said <- conditionMessage(safe)
   stopifnot(is.character(said), identical(class(safe), class(condition)))
   stopifnot(identical(redact_strings(said), said))
 }
 
-# Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it
-# is only to be printed: bytes are told by their number.
+# Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it is
+# only to be printed: bytes are told by their number.
 sanitize <- function(x, shown = FALSE) {
   state <- new.env(parent = emptyenv())
   state$left <- most_values
@@ -99,7 +114,8 @@ sanitize_value <- function(x, state) {
   if (is_ours(x)) {
     return(x)
   }
-  switch(typeof(x),
+  switch(
+    typeof(x),
     `NULL` = ,
     builtin = ,
     special = x,
@@ -129,8 +145,8 @@ sanitize_value <- function(x, state) {
 # rhocap's own values show no secret, and hold none.
 is_ours <- function(x) identical(attr(attr(x, "S7_class", exact = TRUE), "package"), "rhocap")
 
-# Attributes are the properties of S7 objects and the slots of S4 objects. These say what a value
-# is; of the others, those of source code hold whole files.
+# Attributes are the properties of S7 objects and the slots of S4 objects. These say what a value is;
+# of the others, those of source code hold whole files.
 kept_attributes <- c("class", "dim", "tsp", "S7_class", "version", "package")
 dropped_attributes <- c("srcref", "srcfile", "wholeSrcref")
 
@@ -173,10 +189,10 @@ sanitize_items <- function(x, state) {
   items <- bare_list(x)
   secret <- secret_names(names, length(items))
   for (index in seq_along(items)) {
-    item <- .subset2(items, index)
-    if (is_missing_argument(item)) {
+    if (is_missing_argument(items, index)) {
       next
     }
+    item <- .subset2(items, index)
     if (secret[[index]] && is_plain_text(item)) {
       safe <- hide_all(item, state)
     } else if (is_headers_name(names[index]) && (is.list(item) || is.character(item))) {
@@ -189,7 +205,8 @@ sanitize_items <- function(x, state) {
   items
 }
 
-is_missing_argument <- function(x) is.symbol(x) && !nzchar(as.character(x))
+# R takes a variable that holds it for an argument that was not given.
+is_missing_argument <- function(items, index) identical(.subset2(items, index), quote(expr = ))
 
 # Text, bytes, or a plain list of them: what a name that says "secret" can be meant for.
 is_plain_text <- function(x) {
@@ -257,36 +274,18 @@ sanitize_call <- function(x, state) {
   if (state$left < 0) {
     return(note_left_out("the rest"))
   }
-  if (is_missing_argument(x)) {
-    return(x)
-  }
-  switch(typeof(x),
+  switch(
+    typeof(x),
     symbol = as.name(redact_strings(as.character(x), state$redactor)),
     language = {
       tags <- names_of(x)
-      items <- bare_list(as.list(unclass(x)))
-      for (index in seq_along(items)) {
-        item <- .subset2(items, index)
-        if (!is_missing_argument(item)) {
-          items[index] <- list(sanitize_call(item, state))
-        }
-      }
-      safe <- as.call(items)
+      safe <- as.call(sanitize_parts(bare_list(as.list(unclass(x))), state))
       if (!is.null(tags)) {
         names(safe) <- redact_strings(tags, state$redactor)
       }
       safe
     },
-    pairlist = {
-      items <- as.list(x)
-      for (index in seq_along(items)) {
-        item <- .subset2(items, index)
-        if (!is_missing_argument(item)) {
-          items[index] <- list(sanitize_call(item, state))
-        }
-      }
-      as.pairlist(items)
-    },
+    pairlist = as.pairlist(sanitize_parts(as.list(x), state)),
     character = if (length(x) == 1L && !is.object(x)) {
       if (is.na(x) || !nzchar(x)) bare(x) else redaction_marker
     } else {
@@ -302,6 +301,15 @@ sanitize_call <- function(x, state) {
     closure = as.name("<function>"),
     note_left_out(typeof(x))
   )
+}
+
+sanitize_parts <- function(items, state) {
+  for (index in seq_along(items)) {
+    if (!is_missing_argument(items, index)) {
+      items[index] <- list(sanitize_call(.subset2(items, index), state))
+    }
+  }
+  items
 }
 
 # A function of the same arguments. Its body, defaults and environment can hold anything.
@@ -350,10 +358,10 @@ collect_items <- function(x, state) {
   x <- bare_list(x)
   secret <- secret_names(names, length(x))
   for (index in seq_along(x)) {
-    item <- .subset2(x, index)
-    if (is_missing_argument(item)) {
+    if (is_missing_argument(x, index)) {
       next
     }
+    item <- .subset2(x, index)
     if (secret[[index]] && is_plain_text(item)) {
       keep_values(unlist(bare_list(item), use.names = FALSE), state)
     } else if (is_headers_name(names[index]) && !is.null(names_of(item))) {

@@ -51,8 +51,8 @@ const STRSXP: c_uint = 16;
 const VECSXP: c_uint = 19;
 const RAWSXP: c_uint = 24;
 const CE_UTF8: c_int = 1;
-const CE_LATIN1: c_int = 4;
-const CE_BYTES: c_int = 2;
+const CE_LATIN1: c_int = 2;
+const CE_BYTES: c_int = 3;
 
 /// What one element of a character vector is.
 pub enum Element<'a> {
