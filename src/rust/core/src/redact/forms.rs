@@ -338,6 +338,11 @@ impl OneValue {
         }
         for number in [None, Some(Case::Lower), Some(Case::Upper)] {
             self.each(value, |unit, out| html_number(unit, number, out));
+            // Without escaping, in a text whose encoding lacks the character.
+            self.each(value, |unit, out| match unit {
+                Unit::Char(character) if !character.is_ascii() => html_number(unit, number, out),
+                _ => plain(unit, out),
+            });
         }
     }
 
@@ -373,16 +378,35 @@ impl OneValue {
                 None => plain(unit, out),
             });
         }
-        // As ls and coreutils' printf do it: what cannot be shown in a $'...' of its own.
-        self.each(value, |unit, out| match unit.ascii() {
-            Some(b'\'') => out.extend_from_slice(b"'\\''"),
-            Some(byte) if byte < 0x20 || byte == 0x7f => {
-                out.extend_from_slice(b"'$'");
-                c_unit(byte, b"", out);
-                out.extend_from_slice(b"''");
+        // As ls and coreutils' printf do it: what cannot be shown stands in a $'...' of its own.
+        for wide in [false, true] {
+            let mut escaped = false;
+            let chunks = value.utf8_chunks();
+            for unit in chunks.flat_map(|chunk| {
+                chunk
+                    .valid()
+                    .chars()
+                    .map(Unit::Char)
+                    .chain(chunk.invalid().iter().map(|&byte| Unit::Byte(byte)))
+            }) {
+                let escape = match unit {
+                    Unit::Char(character) if character.is_ascii() => character.is_ascii_control(),
+                    Unit::Char(_) => wide,
+                    Unit::Byte(_) => true,
+                };
+                if escape != escaped {
+                    self.scratch.extend_from_slice(if escape { b"'$'" } else { b"''" });
+                    escaped = escape;
+                }
+                match unit.ascii() {
+                    Some(b'\'') => self.scratch.extend_from_slice(b"'\\''"),
+                    Some(byte) if escape => c_unit(byte, b"", &mut self.scratch),
+                    None if escape => octal(unit, &mut self.scratch),
+                    _ => plain(unit, &mut self.scratch),
+                }
             }
-            _ => plain(unit, out),
-        });
+            self.keep();
+        }
     }
 
     /// String literals of R, C, Python, Rust.

@@ -17,10 +17,16 @@
 
 mod engine;
 mod forms;
+pub mod names;
 #[cfg(test)]
 mod oracle;
+pub mod shapes;
 mod squeeze;
 mod stream;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -39,6 +45,10 @@ pub const MARKER: &str = "[redacted by rhocap]";
 /// Bytes of text that a match may cover together with the white space and control sequences within it.
 const REACH: usize = 64 << 10;
 
+/// Bytes of text of which white space and control sequences are left out at once, so that the rest stays in the
+/// processor's cache.
+const PART: usize = 1 << 20;
+
 /// Whether a text holds [`MARKER`]; what does is no copy of what it was made of.
 #[must_use]
 pub fn contains_marker(text: &[u8]) -> bool {
@@ -52,8 +62,8 @@ pub fn contains_marker(text: &[u8]) -> bool {
 pub struct Redactor {
     engine: Engine,
     words: Vec<Pattern>,
-    /// Whether it looks for shapes and names too.
-    guesses: bool,
+    /// Whether shapes and names are masked too; they are, but for [`Redactor::of_values`].
+    patterns: bool,
 }
 
 /// Bytes after masking.
@@ -86,9 +96,9 @@ impl Redactor {
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let forms = Forms::of(values);
         Self {
-            engine: Engine::new(forms.anywhere),
+            engine: Engine::new(&forms.anywhere),
             words: forms.words,
-            guesses: true,
+            patterns: true,
         }
     }
 
@@ -96,7 +106,7 @@ impl Redactor {
     #[must_use]
     pub fn of_values<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
         Self {
-            guesses: false,
+            patterns: false,
             ..Self::new(values)
         }
     }
@@ -105,12 +115,27 @@ impl Redactor {
     #[must_use]
     pub fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
-        self.known_after(&[], text, &mut Squeezed::default(), &mut spans);
-        if self.guesses {
-            patterns(text, &mut spans);
-        }
+        self.known(&Piece::whole(text), &mut Squeezed::default(), &mut spans);
+        self.patterns(text, &mut spans);
         merge(&mut spans);
         spans
+    }
+
+    /// The matches of the known values in the text as it stands: not what is spread by white space or control
+    /// sequences, and nothing by its shape or name. For text of which only a part is kept and masked afterwards.
+    #[must_use]
+    pub fn spans_in_one_piece(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        self.in_one_piece(&Piece::whole(text), &mut spans);
+        merge(&mut spans);
+        spans
+    }
+
+    /// All that is looked for, to measure other programs with it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn forms<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+        Forms::of(values).anywhere.iter().map(|form| form.to_vec()).collect()
     }
 
     /// The text with a marker in place of each of its [`Redactor::spans`].
@@ -176,25 +201,43 @@ impl Redactor {
         Stream::new(Arc::clone(self))
     }
 
-    /// The matches of the known values in `text`, which stands after `before`, in no order; `squeezed` holds
-    /// `text` afterwards.
-    fn known_after(&self, before: &[u8], text: &[u8], squeezed: &mut Squeezed, spans: &mut Vec<Range<usize>>) {
-        self.engine.find(text, |span| spans.push(span));
-        squeezed.fill(text);
-        if squeezed.has_gaps() {
-            self.engine.find(&squeezed.bytes, |span| {
-                let span = squeezed.origin(span.start)..squeezed.origin(span.end - 1) + 1;
-                if span.len() <= REACH {
-                    spans.push(span);
-                }
-            });
+    /// The matches of the known values, in no order; `squeezed` holds the end of the text afterwards.
+    fn known(&self, piece: &Piece, squeezed: &mut Squeezed, spans: &mut Vec<Range<usize>>) {
+        self.in_one_piece(piece, spans);
+        let text = piece.text;
+        let mut from = 0;
+        loop {
+            squeezed.fill(text, from, text.len().min(from + PART));
+            if squeezed.has_gaps() {
+                self.engine.find(squeezed.bytes(), |span| {
+                    let span = squeezed.origin(text, span.start)..squeezed.origin(text, span.end - 1) + 1;
+                    let near = span.len() <= REACH && span.end <= piece.settled;
+                    if near {
+                        add(spans, span);
+                    }
+                    near
+                });
+            }
+            if squeezed.end() == text.len() {
+                return;
+            }
+            // A match that goes on over the end begins after this.
+            (from, _) = squeezed.boundary(text, squeezed.end() - REACH);
         }
+    }
+
+    fn in_one_piece(&self, piece: &Piece, spans: &mut Vec<Range<usize>>) {
+        let text = piece.text;
+        self.engine.find(text, |span| {
+            add(spans, span);
+            true
+        });
         for word in &self.words {
             let finder = memchr::memmem::Finder::new(word.as_slice());
             let mut from = 0;
             while let Some(at) = finder.find(&text[from..]) {
                 let span = from + at..from + at + word.len();
-                if stands_alone(before, text, &span) {
+                if piece.stands_alone(&span) {
                     spans.push(span);
                 }
                 from += at + 1;
@@ -202,15 +245,31 @@ impl Redactor {
         }
     }
 
-    /// The place in `text` before which no match begins that is not whole yet. `squeezed` holds `text`, of which
-    /// what is after `open` may change its meaning.
-    fn may_begin(&self, text: &[u8], open: usize, squeezed: &Squeezed) -> usize {
+    /// What has the shape or the name of a secret.
+    fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
+        if self.patterns {
+            shapes::find(text, spans);
+        }
+    }
+
+    /// The place from which on the end of `text` may be the beginning of something with a shape or a name.
+    fn unfinished_pattern(&self, text: &[u8]) -> usize {
+        if self.patterns {
+            shapes::unfinished(text)
+        } else {
+            text.len()
+        }
+    }
+
+    /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
+    fn may_begin(&self, piece: &Piece, squeezed: &Squeezed) -> usize {
+        let text = piece.text;
         let raw = (text.len() + 1).saturating_sub(self.engine.longest());
         let raw = (raw..text.len()).find(|&at| self.engine.begins_with(&text[at..]));
-        let kept = &squeezed.bytes[..squeezed.kept_before(open)];
+        let kept = &squeezed.bytes()[..squeezed.boundary(text, piece.settled).1];
         let spread = (kept.len() + 1).saturating_sub(self.engine.longest());
         let spread = (spread..kept.len())
-            .map(|index| (index, squeezed.origin(index)))
+            .map(|index| (index, squeezed.origin(text, index)))
             .find(|&(index, at)| text.len() - at < REACH && self.engine.begins_with(&kept[index..]));
         let word = (text.len().saturating_sub(LEAST_FORMS)..text.len())
             .find(|&at| self.words.iter().any(|word| word.starts_with(&text[at..])));
@@ -222,15 +281,47 @@ impl Redactor {
     }
 }
 
-/// What has the shape or the name of a secret.
-fn patterns(_text: &[u8], _spans: &mut Vec<Range<usize>>) {}
+/// A text, or a piece of one.
+struct Piece<'t> {
+    /// What stands before it.
+    before: &'t [u8],
+    text: &'t [u8],
+    /// Where a control sequence begins of which the end may still come.
+    settled: usize,
+    /// Whether nothing comes after it.
+    last: bool,
+}
 
-/// Whether no word goes on over an end of `span`.
-fn stands_alone(before: &[u8], text: &[u8], span: &Range<usize>) -> bool {
-    let word =
-        |byte: Option<&u8>| byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128);
-    let last = text[..span.start].last().or(before.last());
-    !(word(last) && word(text.get(span.start)) || word(text.get(span.end - 1)) && word(text.get(span.end)))
+impl<'t> Piece<'t> {
+    fn whole(text: &'t [u8]) -> Self {
+        Self {
+            before: &[],
+            text,
+            settled: text.len(),
+            last: true,
+        }
+    }
+
+    /// Whether no word goes on over an end of `span`.
+    fn stands_alone(&self, span: &Range<usize>) -> bool {
+        let Self { before, text, .. } = self;
+        let word =
+            |byte: Option<&u8>| byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128);
+        if word(text.get(span.end - 1)) && (word(text.get(span.end)) || span.end == text.len() && !self.last) {
+            return false;
+        }
+        !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
+    }
+}
+
+/// Adds a range, to the last one where they overlap or touch: text may be full of matches.
+fn add(spans: &mut Vec<Range<usize>>, span: Range<usize>) {
+    match spans.last_mut() {
+        Some(last) if span.start <= last.end && last.start <= span.end => {
+            *last = last.start.min(span.start)..last.end.max(span.end);
+        }
+        _ => spans.push(span),
+    }
 }
 
 /// Sorts ranges and makes one of those that overlap or touch.

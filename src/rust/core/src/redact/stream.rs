@@ -6,16 +6,14 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, patterns, Redactor, MARKER};
+use super::{merge, shapes, Piece, Redactor, MARKER};
 
-/// What is out stays this long before what is not, because a name tells that a secret follows.
-const CONTEXT: usize = 1 << 10;
-
-/// What has a shape or a name is found in a stream when it ends this soon after the line it begins in.
-const PATTERN_REACH: usize = 16 << 10;
+/// What is out stays this long before what is not, because it may tell that a secret follows.
+const CONTEXT: usize = shapes::LOOK_BEHIND;
 
 /// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
-/// in it any more; for most text that is at the end of its line.
+///
+/// in it any more.
 pub struct Stream {
     redactor: Arc<Redactor>,
     squeezed: Squeezed,
@@ -42,7 +40,7 @@ impl std::fmt::Debug for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.held.zeroize();
-        self.squeezed.bytes.zeroize();
+        self.squeezed.wipe();
     }
 }
 
@@ -86,20 +84,28 @@ impl Stream {
         self.count
     }
 
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held.capacity()
+    }
+
     /// Gives what is certain: all, when the text ends here.
     fn give(&mut self, all: bool) -> Vec<u8> {
         let mut spans = Vec::new();
-        // The byte before may belong to the same word.
-        let text = &self.held[self.context..];
-        self.redactor
-            .known_after(&self.held[..self.context], text, &mut self.squeezed, &mut spans);
-        let to = self.context + if all { text.len() } else { self.certain(text) };
+        let (before, text) = self.held.split_at(self.context);
+        let settled = if all { None } else { squeeze::open(text) }.unwrap_or(text.len());
+        let piece = Piece {
+            before,
+            text,
+            settled,
+            last: all,
+        };
+        self.redactor.known(&piece, &mut self.squeezed, &mut spans);
+        let to = self.context + if all { text.len() } else { self.certain(&piece) };
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
-        if self.redactor.guesses {
-            patterns(&self.held, &mut spans);
-        }
+        self.redactor.patterns(&self.held, &mut spans);
         // What begins later is found again; what began earlier was found before.
         spans.retain(|span| (self.context..to).contains(&span.start));
         spans.extend(self.masked.map(|end| self.context..end));
@@ -110,17 +116,15 @@ impl Stream {
         out
     }
 
-    /// How much of `text`, which `squeezed` holds, is certain.
-    fn certain(&self, text: &[u8]) -> usize {
-        let open = squeeze::open(text).unwrap_or(text.len());
-        let known = self.redactor.may_begin(text, open, &self.squeezed);
-        let guessed = if self.redactor.guesses {
-            pattern_may_begin(text)
-        } else {
-            text.len()
-        };
-        let to = known.min(open).min(guessed);
-        self.squeezed.boundary(text, to)
+    /// How much of the piece, of which `squeezed` holds the end, is certain.
+    fn certain(&self, piece: &Piece) -> usize {
+        let known = self.redactor.may_begin(piece, &self.squeezed);
+        let pattern = self
+            .redactor
+            .unfinished_pattern(&self.held)
+            .saturating_sub(self.context);
+        let to = known.min(piece.settled).min(pattern);
+        self.squeezed.boundary(piece.text, to).0
     }
 
     /// What is not out yet up to `to`, masked.
@@ -154,18 +158,4 @@ impl Stream {
         self.seen -= from;
         self.masked = self.masked.map(|end| end - from);
     }
-}
-
-/// The place in `text` before which nothing with a shape or a name can begin that ends later: the last line, or
-/// a PEM block that is open there.
-fn pattern_may_begin(text: &[u8]) -> usize {
-    let least = text.len().saturating_sub(PATTERN_REACH);
-    let line = memchr::memrchr(b'\n', &text[least..]).map_or(least, |at| least + at + 1);
-    let Some(block) = memchr::memmem::rfind(&text[least..line], b"-----BEGIN ") else {
-        return line;
-    };
-    if memchr::memmem::find(&text[least + block..line], b"-----END ").is_some() {
-        return line;
-    }
-    least + block
 }

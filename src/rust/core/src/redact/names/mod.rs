@@ -1,0 +1,1 @@
+//! Values beside names that say that they are secret.
