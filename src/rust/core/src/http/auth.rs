@@ -104,7 +104,7 @@ impl PartialEq for ModelAuth {
     fn eq(&self, other: &Self) -> bool {
         let mut same = self.key.value() == other.key.value();
         same &= self.headers.same(&other.headers);
-        same & (self.base_url == other.base_url)
+        same && self.base_url == other.base_url
     }
 }
 
@@ -137,7 +137,10 @@ mod tests {
             kind(ModelAuth::new(key(), vec![], "https://a.example/v1", &["x".to_owned()])),
             None
         );
-        assert_eq!(kind(ModelAuth::new(key(), vec![], "", &[value.clone()])), Some("value"));
+        assert_eq!(
+            kind(ModelAuth::new(key(), vec![], "", std::slice::from_ref(&value))),
+            Some("value")
+        );
         let base = format!("https://a.example/{value}");
         assert_eq!(kind(ModelAuth::new(key(), vec![], &base, &[])), Some("value"));
         for base in ["a.example", "https://u@a.example/", "file:///x"] {

@@ -339,7 +339,7 @@ fn with_query(url: &str, query: Vec<(String, Field)>, held: &mut Vec<Arc<Referen
 impl PartialEq for HttpRequest {
     fn eq(&self, other: &Self) -> bool {
         let plain = |request: &Self| {
-            let body = request.body.bytes().map(|bytes| without_references(bytes));
+            let body = request.body.bytes().map(without_references);
             (
                 request.method,
                 without_references(request.url.as_bytes()),

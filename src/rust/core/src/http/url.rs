@@ -1,5 +1,7 @@
 //! URLs, read strictly: what two programs could read in two ways is no URL here.
 
+use std::fmt::Write as _;
+
 use super::host::{split_port, Host};
 
 /// The parts of an absolute `http`, `https`, `ws` or `wss` URL.
@@ -144,7 +146,7 @@ impl<'a> Url<'a> {
     pub fn shown(&self, marker: &str, hidden: impl Fn(&str, &str) -> bool) -> String {
         let mut text = format!("{}://{}", self.scheme.word(), self.host);
         if let Some(port) = self.port {
-            text.push_str(&format!(":{port}"));
+            let _ = write!(text, ":{port}");
         }
         let path_end = self.rest.find(['?', '#']).unwrap_or(self.rest.len());
         text.push_str(&self.rest[..path_end]);
