@@ -219,7 +219,8 @@ websocket_start <- function(client, request) {
   list(aio = without_arguments(aio), echo = wire$echo)
 }
 
-# The headers of an answer. One that was asked for and did not come is left out: rho.http takes strings.
+# The headers of an answer. One that was asked for and did not come is left out: rho.http takes
+# strings.
 answered <- function(echo, headers) {
   headers <- Filter(function(value) length(value) > 0L && !anyNA(value), as.list(headers))
   mask_echo(echo, headers)

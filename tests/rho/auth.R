@@ -47,14 +47,23 @@ local({
     },
     error = identity
   )))
-  expect("it prints as ours", identical(format(auth)[[1L]], paste0("<RhoModelAuth> literal, for ", server$host)))
+  expect(
+    "it prints as ours",
+    identical(format(auth)[[1L]], paste0("<RhoModelAuth> literal, for ", server$host))
+  )
   expect("nothing shows the key", hides(everything(auth), value))
-  expect("equality is that of the values", auth == rhocap::rho_model_auth(key, headers = list(`x-version` = "2")))
+  expect(
+    "equality is that of the values",
+    auth == rhocap::rho_model_auth(key, headers = list(`x-version` = "2"))
+  )
   refused <- tryCatch(paste(auth), rhocap_error_secret_text = identity)
   expect("it is no text", inherits(refused, "rhocap_error_secret_text"))
 
   client <- rhocap::rho_secret_http_client(rho.http::rho_http_client())
-  expect("the client is one of rho.http's", S7::S7_inherits(client, rho.http::RhoNanonextHttpClient))
+  expect(
+    "the client is one of rho.http's",
+    S7::S7_inherits(client, rho.http::RhoNanonextHttpClient)
+  )
   expect("the client verifies servers", identical(attr(client@tls, "mode"), "required"))
   expect(
     "its responses open as Rho's",
@@ -82,7 +91,12 @@ local({
     case <- providers[[name]]
     provider <- case$make(base_url = server$url("/v1"), http = client)
     options <- list(auth = auth)
-    request <- rho_build_provider_request(provider@implementation, case$model, context, options = options)
+    request <- rho_build_provider_request(
+      provider@implementation,
+      case$model,
+      context,
+      options = options
+    )
     expect(about("the provider takes the auth"), S7::S7_inherits(request, rho.http::RhoHttpRequest))
     expect(about("the request shows no key"), hides(everything(request), value))
     payload <- rho_http_payload(client, request)
@@ -116,7 +130,10 @@ local({
   response <- wait(rho_http_send(client, request))
   sent <- server$requests()[[server$count()]]
   expect("declared fields were sent", identical(sent$uri, paste0("/echo?k=", value)))
-  expect("the body too", identical(rawToChar(sent$body), sprintf("{\"a\":1,\"token\":\"%s\"}", value)))
+  expect(
+    "the body too",
+    identical(rawToChar(sent$body), sprintf("{\"a\":1,\"token\":\"%s\"}", value))
+  )
   expect("the answer's URL has a reference", hides(everything(response), value))
 
   # Where it may not go.
@@ -134,12 +151,21 @@ local({
   port <- server$port
   expect("another host", identical(ask(sprintf("http://localhost:%d/", port)), "host"))
   expect("another port", identical(ask("http://127.0.0.1:1/"), "host"))
-  expect("a user before the host", identical(ask(sprintf("http://127.0.0.1:%d@localhost/", port)), "userinfo"))
-  expect("another Host", identical(ask(server$url(), list(Host = "evil.example", a = auth@api_key)), "host_header"))
+  expect(
+    "a user before the host",
+    identical(ask(sprintf("http://127.0.0.1:%d@localhost/", port)), "userinfo")
+  )
+  expect(
+    "another Host",
+    identical(ask(server$url(), list(Host = "evil.example", a = auth@api_key)), "host_header")
+  )
   expect("without encryption", identical(ask("http://api.example.org/"), "insecure"))
   expect("in the URL", identical(ask(server$url(paste0("/", auth@api_key))), "place"))
   expect("in the body", identical(ask(server$url(), body = list(a = auth@api_key)), "place"))
-  expect("in a header's name", identical(ask(server$url(), stats::setNames(list("b"), auth@api_key)), "place"))
+  expect(
+    "in a header's name",
+    identical(ask(server$url(), stats::setNames(list("b"), auth@api_key)), "place")
+  )
   upper <- rhocap::rho_model_auth(rhocap::rho_provider_credential(
     rhocap::rho_secret_literal(value), sprintf("LOCALHOST:%d", port)
   ))
@@ -147,16 +173,23 @@ local({
     "GET", sprintf("http://LocalHost:%d/plain", port),
     headers = list(`x-api-key` = upper@api_key)
   )
-  expect("upper case is the same host", identical(wait(rho_http_send(client, request))@data, "plain answer"))
+  expect(
+    "upper case is the same host",
+    identical(wait(rho_http_send(client, request))@data, "plain answer")
+  )
   other <- helpers$local_server()
-  away <- server$url(paste0("/redirect?to=", utils::URLencode(other$url("/stolen"), reserved = TRUE)))
+  stolen <- utils::URLencode(other$url("/stolen"), reserved = TRUE)
+  away <- server$url(paste0("/redirect?to=", stolen))
   request <- rho.http::rho_http_request("GET", away, headers = list(`x-api-key` = auth@api_key))
   response <- wait(rho_http_send(client, request))
   expect("a redirection is not followed", identical(response@status, 302L) && other$count() == 0L)
 
   # A request without references is Rho's own business.
   request <- rho.http::rho_http_request("GET", other$url("/plain"))
-  expect("plain requests pass", identical(wait(rho_http_send(client, request))@data, "plain answer"))
+  expect(
+    "plain requests pass",
+    identical(wait(rho_http_send(client, request))@data, "plain answer")
+  )
 
   # Streams and WebSockets need the nanonext that Rho brings. Without it, what we add to Rho's own
   # methods is tried with stand-ins for them: the exchange against the real server, the masking of
@@ -169,7 +202,8 @@ local({
     function() assign(name, before, ours)
   }
   if ("ncurl_stream_aio" %in% getNamespaceExports("nanonext")) {
-    request <- rho.http::rho_http_request("POST", server$url("/echo"), headers = list(`x-api-key` = auth@api_key))
+    headers <- list(`x-api-key` = auth@api_key)
+    request <- rho.http::rho_http_request("POST", server$url("/echo"), headers = headers)
     body <- wait(rho_http_open_stream(client, request))
     expect("a stream opens", S7::S7_inherits(body, rho.http::RhoNanonextHttpBodyStream))
     bytes <- raw()
@@ -192,7 +226,13 @@ local({
     restore <- stand_in("nanonext_function", function(name) {
       switch(name,
         ncurl_stream_aio = function(url, method, headers, data, timeout, tls, buffer) {
-          nanonext::ncurl_aio(url, method = method, headers = headers, data = data, timeout = timeout)
+          nanonext::ncurl_aio(
+            url,
+            method = method,
+            headers = headers,
+            data = data,
+            timeout = timeout
+          )
         },
         stream_aio = function(dial, textframes, headers, tls, buffer, timeout) {
           opened <<- nanonext::stream(dial = dial, textframes = textframes, headers = headers)
@@ -200,7 +240,8 @@ local({
         }
       )
     })
-    request <- rho.http::rho_http_request("POST", server$url("/echo"), headers = list(`x-api-key` = auth@api_key))
+    headers <- list(`x-api-key` = auth@api_key)
+    request <- rho.http::rho_http_request("POST", server$url("/echo"), headers = headers)
     started <- rhocap:::ncurl_stream_start(client, rho_http_payload(client, request))
     nanonext::call_aio_(started$aio)
     expect("a stream's server saw the key", identical(server$header("x-api-key"), value))
@@ -230,7 +271,10 @@ local({
     }
     expect(
       "what comes in pieces is masked, and whole",
-      identical(rawToChar(bytes), paste0("data: [redacted by rhocap]\n\ndata: end ", substr(value, 1, 5)))
+      identical(
+        rawToChar(bytes),
+        paste0("data: [redacted by rhocap]\n\ndata: end ", substr(value, 1, 5))
+      )
     )
     back()
     started <- rhocap:::websocket_start(client, rho_ws_request(
@@ -261,7 +305,8 @@ local({
     "no reference goes out in a message",
     S7::S7_inherits(refused, rho.http::RhoWebSocketTransportError) && refused@parent$code == "place"
   )
-  refused <- wait(rho_ws_connect(client, rho_ws_request("ws://127.0.0.1:1/", list(a = auth@api_key))))
+  refused <- rho_ws_request("ws://127.0.0.1:1/", list(a = auth@api_key))
+  refused <- wait(rho_ws_connect(client, refused))
   expect(
     "a WebSocket to another port is refused",
     S7::S7_inherits(refused, rho.http::RhoWebSocketTransportError) && refused@parent$code == "host"
@@ -271,7 +316,8 @@ local({
   reference <- auth@api_key
   rm(auth, options, upper, kept, provider, providers, case, refused)
   invisible(gc())
-  request <- rho.http::rho_http_request("GET", server$url("/plain"), headers = list(`x-api-key` = reference))
+  headers <- list(`x-api-key` = reference)
+  request <- rho.http::rho_http_request("GET", server$url("/plain"), headers = headers)
   gone <- wait(rho_http_send(client, request))
   expect(
     "a reference whose auth is gone",

@@ -1,11 +1,12 @@
 # What R shows of Rho's values: sourced by check.R, with rhocap and Rho's packages loaded.
 #
 # Every S7 class of Rho's packages gets a value in which a fresh key stands wherever its properties,
-# and theirs, let a key stand. Nothing that R shows of it may hold the key. A class that is new in Rho
-# is one of them without being named here.
+# and theirs, let a key stand. Nothing that R shows of it may hold the key. A class that is new in
+# Rho is one of them without being named here.
 
 planted_key <- paste(sample(c(letters, LETTERS, 0:9), 40L, TRUE), collapse = "")
-rho_namespaces <- Filter(isNamespaceLoaded, paste0("rho.", c("async", "http", "ai", "agent", "compute", "coding")))
+rho_namespaces <- paste0("rho.", c("async", "http", "ai", "agent", "compute", "coding"))
+rho_namespaces <- Filter(isNamespaceLoaded, rho_namespaces)
 rho_s7_classes <- list()
 for (package in rho_namespaces) {
   for (name in ls(asNamespace(package), all.names = TRUE)) {
@@ -35,10 +36,15 @@ plant <- function(type, name, depth) {
     class <- class$classes[[1L]]
   }
   if (inherits(class, "S7_base_class")) {
-    return(switch(
-      class$class,
+    return(switch(class$class,
       character = word,
-      list = c(named, list(nested = list(headers = headers), held = planted_object("rho.ai::RhoModelAuth", depth))),
+      list = c(
+        named,
+        list(
+          nested = list(headers = headers),
+          held = planted_object("rho.ai::RhoModelAuth", depth)
+        )
+      ),
       raw = charToRaw(planted_key),
       environment = list2env(c(named, list(headers = headers))),
       `function` = eval(call("function", as.pairlist(list(api_key = planted_key)), planted_key)),
@@ -69,7 +75,9 @@ planted_object <- function(name, depth = 0L) {
     ancestors <- c(ancestors, paste0(attr(ancestor, "package"), "::", attr(ancestor, "name")))
     ancestor <- attr(ancestor, "parent")
   }
-  facts <- lapply(names(properties), function(property) plant(properties[[property]], property, depth + 1L))
+  facts <- lapply(names(properties), function(property) {
+    plant(properties[[property]], property, depth + 1L)
+  })
   names(facts) <- names(properties)
   attributes(object) <- c(
     list(class = c(ancestors, "S7_object"), S7_class = class),
@@ -139,7 +147,10 @@ auth <- rho.ai::RhoModelAuth(
 expect("an auth is shown without its key", !holds_key(shown_of(auth)))
 expect("and keeps it", identical(auth@api_key, planted_key))
 told <- paste(utils::capture.output(print(auth)), collapse = "\n")
-expect("what is no key is shown", grepl("127.0.0.1", told, fixed = TRUE) && grepl("RhoModelAuth", told))
+expect(
+  "what is no key is shown",
+  grepl("127.0.0.1", told, fixed = TRUE) && grepl("RhoModelAuth", told)
+)
 KeyProvider <- S7::new_class("KeyProvider", package = NULL, properties = list(auth = S7::class_any))
 S7::method(rho.ai::rho_stream, list(KeyProvider, rho.ai::Model, rho.ai::Context)) <- function(
   provider, model, context, options = list(), ...
@@ -161,7 +172,10 @@ condition <- structure(
   list(message = "no", call = NULL, run = result, auth = auth)
 )
 safe <- rhocap::rho_sanitize(condition)
-expect("a condition that carries them is sanitised", !holds_key(utils::capture.output(utils::str(unclass(safe)))))
+expect(
+  "a condition that carries them is sanitised",
+  !holds_key(utils::capture.output(utils::str(unclass(safe))))
+)
 expect(
   "and saved without the key",
   length(grepRaw(planted_key, serialize(safe, NULL), fixed = TRUE)) == 0L

@@ -53,7 +53,8 @@ run_server <- function(log, ready) {
     }
     # What the server was sent, in the ways in which servers send it back.
     sent <- paste(unname(req$headers), collapse = "\n")
-    key <- sub("^.* ", "", req$headers[tolower(names(req$headers)) %in% c("authorization", "x-api-key")])
+    is_key <- tolower(names(req$headers)) %in% c("authorization", "x-api-key")
+    key <- sub("^.* ", "", req$headers[is_key])
     key <- paste(key, collapse = "")
     encoded <- if (nzchar(key)) utils::URLencode(key, reserved = TRUE) else ""
     hex <- paste(as.character(charToRaw(key)), collapse = "")
@@ -61,7 +62,8 @@ run_server <- function(log, ready) {
       return(list(status = 200L, headers = c(`x-other` = "kept"), body = "plain answer"))
     }
     status <- if (identical(uri, "/denied")) 401L else 200L
-    text <- paste0("{\"error\": \"Incorrect API key provided: ", key, "\"}\n", encoded, "\n", hex, "\n", sent)
+    error <- sprintf("{\"error\": \"Incorrect API key provided: %s\"}", key)
+    text <- paste(error, encoded, hex, sent, sep = "\n")
     list(
       status = status,
       headers = c(`Content-Type` = "text/plain", `x-echo` = key, `x-other` = "kept"),

@@ -151,7 +151,8 @@ test_that("it never fails", {
   loop <- new.env()
   loop$token <- key
   loop$self <- loop
-  odd <- c(odd, list(structure(class = c("g", "condition"), list(message = "m", call = NULL, x = loop))))
+  facts <- list(message = "m", call = NULL, x = loop)
+  odd <- c(odd, list(structure(class = c("g", "condition"), facts)))
   for (condition in odd) {
     safe <- rho_sanitize(condition)
     expect_identical(class(safe), class(condition))

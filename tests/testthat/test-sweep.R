@@ -1,6 +1,7 @@
 # One value in everything that can hold one: nothing that a session writes has it, in any encoding.
 
-# Runs in another process, which never has the value as a string of R. All that it writes is in `out`.
+# Runs in another process, which never has the value as a string of R. All that it writes is in
+# `out`.
 sweep_session <- function(source, out, project) {
   library(rhocap)
   file <- function(name) file.path(out, name)
@@ -31,7 +32,8 @@ sweep_session <- function(source, out, project) {
   )
   tools <- rho_capability_tools(capability)
   values <- list(
-    key, provider, entry, capability, auth, request, rho_bearer(provider), rho_basic("ada", provider),
+    key, provider, entry, capability, auth, request,
+    rho_bearer(provider), rho_basic("ada", provider),
     tryCatch(paste(key), error = identity),
     tryCatch(provider$key, error = identity),
     tryCatch(rho_env_secret(provider), error = identity),
