@@ -1,5 +1,5 @@
-# What a model's provider is spoken to with. R holds references; the values are exchanged for them at
-# the wire, see exchange.R.
+# What a model's provider is spoken to with. R holds references; the values are exchanged for them
+# at the wire, see exchange.R.
 
 #' @include purpose.R
 NULL
@@ -178,7 +178,7 @@ given_headers <- function(headers, arg = "headers") {
   values <- named_values(headers, arg)
   kinds <- character(length(values))
   for (index in seq_along(values)) {
-    given <- given_value(values[[index]], arg, "a string, a credential, rho_bearer() or rho_basic()")
+    given <- given_value(values[[index]], arg, "a string, a credential or a header value")
     kinds[[index]] <- given$kind
     values[[index]] <- given$value
   }

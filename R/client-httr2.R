@@ -50,7 +50,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
   } else {
     value <- if (bearer && S7::S7_inherits(auth, RhoProviderCredential)) rho_bearer(auth) else auth
     if (!S7::S7_inherits(value, RhoHidden)) {
-      abort_type(auth, "auth", "made by rho_model_auth(), rho_basic() or rho_provider_credential()")
+      abort_type(auth, "auth", auth_wanted)
     }
     headers <- stats::setNames(list(value), header)
     rho_http_request("GET", req_host(req), headers = headers)

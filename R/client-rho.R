@@ -57,16 +57,17 @@ rho_tls <- function(tls) {
   verifying_tls(if (unverified) NULL else tls)
 }
 
-# The class, with its methods for rho.http's generics. Made when it is first needed, because rho.http
-# is no dependency.
+# The class, with its methods for rho.http's generics. Made when it is first needed, because
+# rho.http is no dependency.
 secret_client_class <- function() {
   before <- rho_subclasses$RhoSecretHttpClient
   client <- rho_subclass("RhoSecretHttpClient", rho_http_package, "RhoNanonextHttpClient", list())
   if (!is.null(before) && identical(before$class, client)) {
     return(client)
   }
-  stream <- rho_subclass("RhoSecretHttpStream", rho_http_package, "RhoNanonextHttpBodyStream", list())
-  socket <- rho_subclass("RhoSecretWebSocket", rho_http_package, "RhoNanonextWebSocket", list())
+  below <- function(name, parent) rho_subclass(name, rho_http_package, parent, list())
+  stream <- below("RhoSecretHttpStream", "RhoNanonextHttpBodyStream")
+  socket <- below("RhoSecretWebSocket", "RhoNanonextWebSocket")
   send <- rho_http("rho_http_send")
   open <- rho_http("rho_http_open_stream")
   connect <- rho_http("rho_ws_connect")
@@ -130,7 +131,13 @@ secret_open_stream <- function(client, request, ...) {
     rho_subclasses$RhoSecretHttpStream$class(head = head, state = state)
   })
   rho_async("rho_catch")(stream, function(error) {
-    transport_error("RhoHttpTransportError", error, payload, "HTTP stream could not be opened", echo)
+    transport_error(
+      "RhoHttpTransportError",
+      error,
+      payload,
+      "HTTP stream could not be opened",
+      echo
+    )
   })
 }
 
@@ -213,7 +220,8 @@ websocket_start <- function(client, request) {
   list(aio = without_arguments(aio), echo = wire$echo)
 }
 
-# The headers of an answer. One that was asked for and did not come is left out: rho.http takes strings.
+# The headers of an answer. One that was asked for and did not come is left out: rho.http takes
+# strings.
 answered <- function(echo, headers) {
   headers <- Filter(function(value) length(value) > 0L && !anyNA(value), as.list(headers))
   mask_echo(echo, headers)
