@@ -64,7 +64,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
   }
   req <- do.call(httr2::req_headers_redacted, c(list(req), headers))
   req <- httr2::req_options(req, followlocation = FALSE)
-  # httr2 calls this between preparing a request and sending it. What it is given holds handles only.
+  # httr2 calls this between preparing a request and sending it. What it is given holds handles.
   previous <- req$policies$auth_sign
   if (!is.null(previous) && !identical(previous$fun, httr2_sign)) {
     abort(

@@ -66,7 +66,8 @@ test_that("an auth takes credentials for providers and nothing else", {
 test_that("the key does not stand in what is shown", {
   value <- canary()
   key <- key_for(value)
-  expect_error(rho_model_auth(key, metadata = list(a = list(b = value))), class = "rhocap_error_value")
+  within <- list(a = list(b = value))
+  expect_error(rho_model_auth(key, metadata = within), class = "rhocap_error_value")
   expect_error(
     rho_model_auth(key, base_url = paste0("https://api.example.org/", value)),
     class = "rhocap_error_value"
@@ -78,7 +79,8 @@ test_that("the key does not stand in what is shown", {
 
 test_that("a header that begins another one is refused", {
   key <- key_for(canary())
-  for (headers in list(list(a = "b\r\nHost: evil"), list(`a b` = "c"), list(`a:` = "c"), list("c"))) {
+  bad <- list(list(a = "b\r\nHost: evil"), list(`a b` = "c"), list(`a:` = "c"), list("c"))
+  for (headers in bad) {
     expect_error(rho_model_auth(key, headers = headers), class = "rhocap_error")
   }
   expect_error(rho_basic("a:b", key), class = "rhocap_error_value")

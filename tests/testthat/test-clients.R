@@ -71,10 +71,12 @@ test_that("a redirection is not followed, so another host gets nothing", {
   server <- local_server()
   other <- local_server()
   value <- canary()
-  url <- server$url(paste0("/redirect?to=", utils::URLencode(other$url("/stolen"), reserved = TRUE)))
+  stolen <- utils::URLencode(other$url("/stolen"), reserved = TRUE)
+  url <- server$url(paste0("/redirect?to=", stolen))
   for (package in names(senders)) {
     needs(package)
-    request <- rho_http_request("GET", url, headers = list(`x-api-key` = key_for(value, server$host)))
+    key <- key_for(value, server$host)
+    request <- rho_http_request("GET", url, headers = list(`x-api-key` = key))
     answer <- senders[[package]](request)
     expect_identical(answer@status, 302L)
   }
@@ -101,12 +103,13 @@ test_that("what may not go there is not sent", {
   }
   auth <- rho_model_auth(key)
   reference <- auth@api_key
+  evil <- list(Host = "evil.example")
   elsewhere <- sprintf("http://localhost:%d/", server$port)
   requests <- list(
     host = rho_http_request("GET", elsewhere, auth = key),
     host = rho_http_request("GET", sprintf("http://127.0.0.2:%d/", server$port), auth = key),
     host = rho_http_request("GET", "http://127.0.0.1/", auth = key),
-    host_header = rho_http_request("GET", server$url(), auth = key, headers = list(Host = "evil.example")),
+    host_header = rho_http_request("GET", server$url(), auth = key, headers = evil),
     insecure = rho_http_request("GET", "http://api.example.org/", auth = key),
     place = rho_http_request("GET", server$url(paste0("/", reference))),
     place = rho_http_request("GET", server$url(paste0("/?k=", reference))),
@@ -191,7 +194,8 @@ test_that("httr2: other headers, other hosts, errors", {
   count <- server$count()
   elsewhere <- rho_httr2_auth(httr2::request(sprintf("http://localhost:%d/", server$port)), key)
   expect_error(httr2::req_perform(elsewhere), class = "rhocap_error_reference")
-  hosted <- httr2::req_headers(rho_httr2_auth(httr2::request(server$url()), key), Host = "evil.example")
+  hosted <- rho_httr2_auth(httr2::request(server$url()), key)
+  hosted <- httr2::req_headers(hosted, Host = "evil.example")
   expect_error(httr2::req_perform(hosted), class = "rhocap_error_reference")
   expect_identical(server$count(), count)
   denied <- rho_httr2_auth(httr2::request(server$url("/denied")), key)
