@@ -151,18 +151,18 @@ local({
   upper <- rhocap::rho_model_auth(rhocap::rho_provider_credential(
     rhocap::rho_secret_literal(value), sprintf("LOCALHOST:%d", port)
   ))
-  get <- function(url, ...) rho.http::rho_http_request("GET", url, headers = list(...))
-  request <- get(sprintf("http://LocalHost:%d/plain", port), `x-api-key` = upper@api_key)
+  ask_for <- function(url, ...) rho.http::rho_http_request("GET", url, headers = list(...))
+  request <- ask_for(sprintf("http://LocalHost:%d/plain", port), `x-api-key` = upper@api_key)
   answer <- wait(rho_http_send(client, request))
   expect("upper case is the same host", identical(answer@data, "plain answer"))
   other <- helpers$local_server()
   stolen <- utils::URLencode(other$url("/stolen"), reserved = TRUE)
-  request <- get(server$url(paste0("/redirect?to=", stolen)), `x-api-key` = reference)
+  request <- ask_for(server$url(paste0("/redirect?to=", stolen)), `x-api-key` = reference)
   response <- wait(rho_http_send(client, request))
   expect("a redirection is not followed", identical(response@status, 302L) && other$count() == 0L)
 
   # A request without references is Rho's own business.
-  answer <- wait(rho_http_send(client, get(other$url("/plain"))))
+  answer <- wait(rho_http_send(client, ask_for(other$url("/plain"))))
   expect("plain requests pass", identical(answer@data, "plain answer"))
 
   # Streams and WebSockets need the nanonext that Rho brings. Without it, what we add to Rho's own
@@ -176,7 +176,7 @@ local({
     function() assign(name, before, ours)
   }
   if ("ncurl_stream_aio" %in% getNamespaceExports("nanonext")) {
-    request <- get(server$url("/echo"), `x-api-key` = reference)
+    request <- ask_for(server$url("/echo"), `x-api-key` = reference)
     body <- wait(rho_http_open_stream(client, request))
     expect("a stream opens", S7::S7_inherits(body, rho.http::RhoNanonextHttpBodyStream))
     bytes <- raw()
@@ -207,7 +207,7 @@ local({
         }
       )
     })
-    request <- get(server$url("/echo"), `x-api-key` = reference)
+    request <- ask_for(server$url("/echo"), `x-api-key` = reference)
     started <- rhocap:::ncurl_stream_start(client, rho_http_payload(client, request))
     nanonext::call_aio_(started$aio)
     expect("a stream's server saw the key", identical(server$header("x-api-key"), value))
@@ -276,7 +276,7 @@ local({
   # An auth that is gone.
   rm(auth, same)
   invisible(gc())
-  gone <- wait(rho_http_send(client, get(server$url("/plain"), `x-api-key` = reference)))
+  gone <- wait(rho_http_send(client, ask_for(server$url("/plain"), `x-api-key` = reference)))
   expect(
     "a reference whose auth is gone",
     S7::S7_inherits(gone, rho.http::RhoHttpTransportError) &&
