@@ -178,8 +178,7 @@ given_headers <- function(headers, arg = "headers") {
   values <- named_values(headers, arg)
   kinds <- character(length(values))
   for (index in seq_along(values)) {
-    wanted <- "a string, a credential, rho_bearer() or rho_basic()"
-    given <- given_value(values[[index]], arg, wanted)
+    given <- given_value(values[[index]], arg, "a string, a credential or a header value")
     kinds[[index]] <- given$kind
     values[[index]] <- given$value
   }

@@ -26,7 +26,7 @@ rho_ellmer_credentials <- function(auth) {
     abort_missing("auth", "made by rho_model_auth() or rho_provider_credential()")
   }
   if (!S7::S7_inherits(auth, RhoHidden)) {
-    abort_type(auth, "auth", "made by rho_model_auth(), rho_basic() or rho_provider_credential()")
+    abort_type(auth, "auth", auth_wanted)
   }
   if (identical(hidden_class(auth), "RhoSecret") || identical(hidden_class(auth), "RhoEnvSecret")) {
     credential_handle(auth, "auth")

@@ -50,7 +50,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
   } else {
     value <- if (bearer && S7::S7_inherits(auth, RhoProviderCredential)) rho_bearer(auth) else auth
     if (!S7::S7_inherits(value, RhoHidden)) {
-      abort_type(auth, "auth", "made by rho_model_auth(), rho_basic() or rho_provider_credential()")
+      abort_type(auth, "auth", auth_wanted)
     }
     headers <- stats::setNames(list(value), header)
     rho_http_request("GET", req_host(req), headers = headers)
@@ -64,8 +64,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
   }
   req <- do.call(httr2::req_headers_redacted, c(list(req), headers))
   req <- httr2::req_options(req, followlocation = FALSE)
-  # httr2 calls this between preparing a request and sending it. What it is given holds handles
-  # only.
+  # httr2 calls this between preparing a request and sending it. What it is given holds handles.
   previous <- req$policies$auth_sign
   if (!is.null(previous) && !identical(previous$fun, httr2_sign)) {
     abort(

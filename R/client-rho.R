@@ -65,13 +65,9 @@ secret_client_class <- function() {
   if (!is.null(before) && identical(before$class, client)) {
     return(client)
   }
-  stream <- rho_subclass(
-    "RhoSecretHttpStream",
-    rho_http_package,
-    "RhoNanonextHttpBodyStream",
-    list()
-  )
-  socket <- rho_subclass("RhoSecretWebSocket", rho_http_package, "RhoNanonextWebSocket", list())
+  below <- function(name, parent) rho_subclass(name, rho_http_package, parent, list())
+  stream <- below("RhoSecretHttpStream", "RhoNanonextHttpBodyStream")
+  socket <- below("RhoSecretWebSocket", "RhoNanonextWebSocket")
   send <- rho_http("rho_http_send")
   open <- rho_http("rho_http_open_stream")
   connect <- rho_http("rho_ws_connect")
@@ -135,8 +131,13 @@ secret_open_stream <- function(client, request, ...) {
     rho_subclasses$RhoSecretHttpStream$class(head = head, state = state)
   })
   rho_async("rho_catch")(stream, function(error) {
-    what <- "HTTP stream could not be opened"
-    transport_error("RhoHttpTransportError", error, payload, what, echo)
+    transport_error(
+      "RhoHttpTransportError",
+      error,
+      payload,
+      "HTTP stream could not be opened",
+      echo
+    )
   })
 }
 

@@ -1,5 +1,4 @@
-# The last step before the wire: references become values in the argument of a client's own
-# function.
+# The last step before the wire: references become values, in arguments of a client's own function.
 #
 # The functions that hold values (`wire`) do nothing but call that function. No closure is made in
 # them, so that nothing keeps their frames.
@@ -11,8 +10,8 @@ NULL
 # when there were none.
 exchange <- function(url, headers, body = NULL) {
   headers <- named_values(headers, "headers")
-  text <- function(value) check_text(check_string(value, "headers"), "headers")
-  values <- vapply(headers, text, "")
+  value_of <- function(value) check_text(check_string(value, "headers"), "headers")
+  values <- vapply(headers, value_of, "")
   wire <- check_boundary(core_exchange(
     check_text(check_string(url, "url"), "url"),
     as.character(names(headers)),

@@ -122,6 +122,8 @@ request_attributes <- function() {
   )
 }
 
+auth_wanted <- "made by rho_model_auth(), rho_basic() or rho_provider_credential()"
+
 given_auth <- function(auth) {
   if (is.null(auth)) {
     return(list(kind = "none", value = NULL))
@@ -130,7 +132,7 @@ given_auth <- function(auth) {
     return(list(kind = "auth", value = auth_handle(auth)))
   }
   if (!S7::S7_inherits(auth, RhoHidden)) {
-    abort_type(auth, "auth", "made by rho_model_auth(), rho_basic() or rho_provider_credential()")
+    abort_type(auth, "auth", auth_wanted)
   }
   given_value(auth, "auth", "an auth")
 }

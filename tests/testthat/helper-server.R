@@ -1,7 +1,6 @@
 # A real HTTP server in another R process, which writes down what it was sent.
 
-# Starts it; its port, and a function that gives the requests so far: `method`, `uri`, `headers`,
-# `body`.
+# Starts it; its port, and functions that give what it was sent so far.
 local_server <- function(env = parent.frame()) {
   needs("callr")
   needs("nanonext")
@@ -53,17 +52,16 @@ run_server <- function(log, ready) {
     }
     # What the server was sent, in the ways in which servers send it back.
     sent <- paste(unname(req$headers), collapse = "\n")
-    is_key <- tolower(names(req$headers)) %in% c("authorization", "x-api-key")
-    key <- sub("^.* ", "", req$headers[is_key])
-    key <- paste(key, collapse = "")
+    carries <- tolower(names(req$headers)) %in% c("authorization", "x-api-key")
+    key <- paste(sub("^.* ", "", req$headers[carries]), collapse = "")
     encoded <- if (nzchar(key)) utils::URLencode(key, reserved = TRUE) else ""
     hex <- paste(as.character(charToRaw(key)), collapse = "")
     if (identical(uri, "/plain")) {
       return(list(status = 200L, headers = c(`x-other` = "kept"), body = "plain answer"))
     }
     status <- if (identical(uri, "/denied")) 401L else 200L
-    error <- sprintf("{\"error\": \"Incorrect API key provided: %s\"}", key)
-    text <- paste(error, encoded, hex, sent, sep = "\n")
+    first <- paste0("{\"error\": \"Incorrect API key provided: ", key, "\"}")
+    text <- paste(first, encoded, hex, sent, sep = "\n")
     list(
       status = status,
       headers = c(`Content-Type` = "text/plain", `x-echo` = key, `x-other` = "kept"),

@@ -66,10 +66,8 @@ test_that("an auth takes credentials for providers and nothing else", {
 test_that("the key does not stand in what is shown", {
   value <- canary()
   key <- key_for(value)
-  expect_error(
-    rho_model_auth(key, metadata = list(a = list(b = value))),
-    class = "rhocap_error_value"
-  )
+  within <- list(a = list(b = value))
+  expect_error(rho_model_auth(key, metadata = within), class = "rhocap_error_value")
   expect_error(
     rho_model_auth(key, base_url = paste0("https://api.example.org/", value)),
     class = "rhocap_error_value"

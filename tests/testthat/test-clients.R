@@ -75,8 +75,8 @@ test_that("a redirection is not followed, so another host gets nothing", {
   url <- server$url(paste0("/redirect?to=", stolen))
   for (package in names(senders)) {
     needs(package)
-    headers <- list(`x-api-key` = key_for(value, server$host))
-    request <- rho_http_request("GET", url, headers = headers)
+    key <- key_for(value, server$host)
+    request <- rho_http_request("GET", url, headers = list(`x-api-key` = key))
     answer <- senders[[package]](request)
     expect_identical(answer@status, 302L)
   }
@@ -103,17 +103,13 @@ test_that("what may not go there is not sent", {
   }
   auth <- rho_model_auth(key)
   reference <- auth@api_key
+  evil <- list(Host = "evil.example")
   elsewhere <- sprintf("http://localhost:%d/", server$port)
   requests <- list(
     host = rho_http_request("GET", elsewhere, auth = key),
     host = rho_http_request("GET", sprintf("http://127.0.0.2:%d/", server$port), auth = key),
     host = rho_http_request("GET", "http://127.0.0.1/", auth = key),
-    host_header = rho_http_request(
-      "GET",
-      server$url(),
-      auth = key,
-      headers = list(Host = "evil.example")
-    ),
+    host_header = rho_http_request("GET", server$url(), auth = key, headers = evil),
     insecure = rho_http_request("GET", "http://api.example.org/", auth = key),
     place = rho_http_request("GET", server$url(paste0("/", reference))),
     place = rho_http_request("GET", server$url(paste0("/?k=", reference))),
