@@ -246,11 +246,12 @@ check_choice <- function(x, arg, choices) {
   if (identical(x, choices)) {
     return(choices[[1L]])
   }
+  x <- bare(x)
   if (!is.character(x) || length(x) != 1L || is.na(x) || !x %in% choices) {
     words <- paste0("\"", choices, "\"", collapse = ", ")
     abort("value", sprintf("`%s` must be one of %s.", arg, words), argument = arg)
   }
-  as.vector(x)
+  x
 }
 
 check_class <- function(x, arg, class, made_by) {
