@@ -64,13 +64,21 @@ told_in_full <- function(condition) {
   made <- vapply(parts, function(part) is.function(.subset2(condition, part)), NA)
   if (any(made)) {
     kept <- attributes(condition)
-    message <- conditionMessage(condition)
+    message <- own_message(condition)
     condition <- bare_list(condition)
     condition[match("message", kept$names)] <- list(paste(message, collapse = "\n"))
     condition[kept$names %in% parts] <- list(NULL)
     attributes(condition) <- kept
   }
   condition
+}
+
+# Without the messages of the parents, which stay beside it.
+own_message <- function(condition) {
+  if (!inherits(condition, "rlang_error") || !isNamespaceLoaded("rlang")) {
+    return(conditionMessage(condition))
+  }
+  getExportedValue("rlang", "cnd_message")(condition, inherit = FALSE)
 }
 
 without_content <- function(condition) {

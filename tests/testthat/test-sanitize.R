@@ -99,7 +99,7 @@ test_that("rlang's conditions keep parent and trace, masked", {
   inner <- function(x) rlang::abort(paste("inner", x), class = "inner", token = x)
   outer <- function(x) {
     tryCatch(inner(x), error = function(cnd) {
-      rlang::abort(c("outer", i = x), parent = cnd, body = function(cnd) paste("body", x))
+      rlang::abort(paste("outer", x), parent = cnd, body = function(cnd) paste("body", x))
     })
   }
   secret <- rho_secret_literal(key)
