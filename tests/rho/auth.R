@@ -103,7 +103,7 @@ local({
       about("and otherwise whole"),
       grepl("Incorrect API key provided: [redacted by rhocap]", response@data, fixed = TRUE)
     )
-    kept <- helpers$all_that_comes(function() list(request, response, client, auth))
+    kept <- helpers$all_that_comes(function() list(task, request, response, client, auth))
     expect(about("what is kept shows no key"), hides(kept, value))
   }
 
