@@ -282,7 +282,9 @@ without_arguments <- function(aio) {
     if (is.environment(frame) && !identical(frame, globalenv()) && !isNamespace(frame)) {
       held <- intersect(c("url", "dial", "headers", "data"), ls(frame, all.names = TRUE))
       for (argument in held) {
-        if (!bindingIsActive(argument, frame)) assign(argument, NULL, frame)
+        # Under one of these names nanonext keeps its own handle afterwards, which must stay.
+        value <- get(argument, frame)
+        if (is.character(value) || is.raw(value)) assign(argument, NULL, frame)
       }
     }
   }
