@@ -107,13 +107,18 @@ masked_task <- function(aio, echo) {
   promise <- promises::promise(function(resolve, reject) {
     promises::then(
       promises::as.promise(aio),
-      function(value) resolve(masked_answer(echo, aio)),
+      function(value) {
+        answer <- masked_answer(echo, aio)
+        # It leads to the promise that has the answer as it came.
+        aio <<- NULL
+        resolve(answer)
+      },
       function(cnd) reject(cnd)
     )
   })
   rho_async("rho_task_from_promise")(
     promise,
-    cancel = function(reason) nanonext::stop_aio(aio),
+    cancel = function(reason) if (!is.null(aio)) nanonext::stop_aio(aio),
     label = "http-send"
   )
 }
