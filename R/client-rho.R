@@ -88,9 +88,11 @@ secret_send <- function(client, request, ...) {
   if (inherits(started, "rhocap_error")) {
     return(rho_async("rho_task")(transport_error("RhoHttpTransportError", started, payload)))
   }
-  echo <- started$echo
+  task <- masked_task(started$aio, started$echo)
+  # The function below keeps this frame.
+  started <- NULL
   url <- S7::prop(payload, "url")
-  rho_async("rho_then")(masked_task(started$aio, echo), function(result) {
+  rho_async("rho_then")(task, function(result) {
     status <- result$status
     rho_http("RhoHttpResponse")(
       status = if (is.null(status)) NA_integer_ else as.integer(status),
@@ -104,6 +106,8 @@ secret_send <- function(client, request, ...) {
 # The answer as a task. What came is masked before a promise that anybody keeps has it: rho.async's
 # own task of an Aio would keep it as it came.
 masked_task <- function(aio, echo) {
+  force(aio)
+  force(echo)
   promise <- promises::promise(function(resolve, reject) {
     promises::then(
       promises::as.promise(aio),
