@@ -31,6 +31,7 @@ NULL
 #' | `url`, `userinfo` | programs could read the URL in two ways; it names a user |
 #' | `host_header` | a `Host` header that differs from the URL's host |
 #' | `header` | a name or value that would begin another header |
+#' | `redirect` | a request of httr2 that follows redirections |
 #'
 #' A reference works as long as the auth is there, and in this process: `rhocap_error_stale_handle`.
 #'

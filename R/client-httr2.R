@@ -93,6 +93,16 @@ httr2_sign <- function(req, cache, holders, lines) {
   if (!httr2_is_sending()) {
     return(req)
   }
+  if (!identical(req$options$followlocation, FALSE)) {
+    abort(
+      "reference",
+      paste(
+        "The request follows redirections, and curl sends headers to whoever stands behind one.",
+        "Leave out httr2::req_options(followlocation =)."
+      ),
+      code = "redirect"
+    )
+  }
   req$state$headers <- req$headers
   plain <- httr2::req_get_headers(req, "drop")
   plain <- plain[!tolower_ascii(names(plain)) %in% tolower_ascii(names(lines))]

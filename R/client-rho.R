@@ -14,8 +14,8 @@ NULL
 #' sent and the outcome is a `RhoHttpTransportError` (`RhoWebSocketTransportError`) of rho.http
 #' whose `parent` is the `rhocap_error_reference`. Answers are masked where they hold what was sent,
 #' chunks of a stream also over their bounds, messages of a WebSocket each for itself. Redirections
-#' are not followed. The task of a request keeps the answer as it came, for as long as the task is
-#' kept.
+#' are not followed. The tasks of a stream's parts keep them as they came, for as long as
+#' the tasks are kept.
 #'
 #' @param client A client made by `rho.http::rho_http_client()`. Its TLS must verify servers; the
 #'   default of Rho does not, and is replaced by the system's certificates.
@@ -88,21 +88,57 @@ secret_send <- function(client, request, ...) {
   if (inherits(started, "rhocap_error")) {
     return(rho_async("rho_task")(transport_error("RhoHttpTransportError", started, payload)))
   }
-  echo <- started$echo
+  task <- masked_task(started$aio, started$echo)
+  # The function below keeps this frame.
+  started <- NULL
   url <- S7::prop(payload, "url")
-  task <- rho_async("rho_wrap_aio")(started$aio, collect = function(handle) {
-    nanonext::call_aio_(handle)
-    list(status = handle$status, headers = handle$headers, data = handle$data)
-  })
   rho_async("rho_then")(task, function(result) {
     status <- result$status
     rho_http("RhoHttpResponse")(
       status = if (is.null(status)) NA_integer_ else as.integer(status),
-      headers = answered(echo, result$headers),
-      data = mask_echo(echo, result$data),
+      headers = result$headers,
+      data = result$data,
       url = url
     )
   })
+}
+
+# The answer as a task. What came is masked before a promise that anybody keeps has it: rho.async's
+# own task of an Aio would keep it as it came.
+masked_task <- function(aio, echo) {
+  force(aio)
+  force(echo)
+  promise <- promises::promise(function(resolve, reject) {
+    promises::then(
+      promises::as.promise(aio),
+      function(value) {
+        answer <- masked_answer(echo, aio)
+        # It leads to the promise that has the answer as it came.
+        aio <<- NULL
+        resolve(answer)
+      },
+      function(cnd) reject(cnd)
+    )
+  })
+  rho_async("rho_task_from_promise")(
+    promise,
+    cancel = function(reason) if (!is.null(aio)) nanonext::stop_aio(aio),
+    label = "http-send"
+  )
+}
+
+masked_answer <- function(echo, aio) {
+  answer <- list(
+    status = aio$status,
+    headers = answered(echo, aio$headers),
+    data = mask_echo(echo, aio$data)
+  )
+  # What nanonext keeps of it: the text, the headers, and its promise.
+  held <- c("protocol", "value", "promise")
+  for (name in intersect(held, ls(aio, all.names = TRUE))) {
+    if (!bindingIsActive(name, aio)) assign(name, NULL, aio)
+  }
+  answer
 }
 
 secret_open_stream <- function(client, request, ...) {
@@ -255,7 +291,9 @@ without_arguments <- function(aio) {
     if (is.environment(frame) && !identical(frame, globalenv()) && !isNamespace(frame)) {
       held <- intersect(c("url", "dial", "headers", "data"), ls(frame, all.names = TRUE))
       for (argument in held) {
-        if (!bindingIsActive(argument, frame)) assign(argument, NULL, frame)
+        # Under one of these names nanonext keeps its own handle afterwards, which must stay.
+        value <- get(argument, frame)
+        if (is.character(value) || is.raw(value)) assign(argument, NULL, frame)
       }
     }
   }

@@ -103,7 +103,7 @@ local({
       about("and otherwise whole"),
       grepl("Incorrect API key provided: [redacted by rhocap]", response@data, fixed = TRUE)
     )
-    kept <- helpers$all_that_comes(function() list(request, response, client, auth))
+    kept <- helpers$all_that_comes(function() list(task, request, response, client, auth))
     expect(about("what is kept shows no key"), hides(kept, value))
   }
 
@@ -209,10 +209,10 @@ local({
     })
     request <- ask_for(server$url("/echo"), `x-api-key` = reference)
     started <- rhocap:::ncurl_stream_start(client, rho_http_payload(client, request))
-    nanonext::call_aio_(started$aio)
-    expect("a stream's server saw the key", identical(server$header("x-api-key"), value))
     frame <- as.list(environment(activeBindingFunction("status", started$aio)), all.names = TRUE)
     expect("no frame keeps the key", hides(serialize(frame, NULL), value))
+    nanonext::call_aio_(started$aio)
+    expect("a stream's server saw the key", identical(server$header("x-api-key"), value))
     text <- charToRaw(paste0("data: ", value, "\n\ndata: end ", substr(value, 1, 5)))
     pieces <- lapply(seq(1, length(text), by = 7), function(at) text[at:min(at + 6, length(text))])
     back <- stand_in("parent_method", function(generic, class) {

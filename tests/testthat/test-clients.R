@@ -181,6 +181,35 @@ test_that("httr2 sends the value, and nothing of httr2 shows it", {
   expect_identical(server$count(), count)
 })
 
+test_that("httr2: at once, as a promise, and as a connection", {
+  needs("httr2")
+  needs("promises")
+  server <- local_server()
+  value <- canary()
+  req <- rho_httr2_auth(httr2::request(server$url("/plain")), key_for(value, server$host))
+  answers <- httr2::req_perform_parallel(list(req, req), progress = FALSE)
+  expect_length(answers, 2L)
+  done <- NULL
+  promises::then(
+    httr2::req_perform_promise(req),
+    function(answer) done <<- answer,
+    function(cnd) done <<- cnd
+  )
+  for (turn in seq_len(200)) if (is.null(done)) later::run_now(0.1)
+  expect_s3_class(done, "httr2_response")
+  connection <- httr2::req_perform_connection(req)
+  close(connection)
+  sent <- vapply(server$requests(), function(request) {
+    unname(request$headers[tolower(names(request$headers)) == "authorization"])
+  }, "")
+  expect_identical(sent, rep(paste("Bearer", value), 4L))
+  expect_hidden(all_that_comes(function() list(req, answers, done)), value)
+  following <- httr2::req_options(req, followlocation = TRUE)
+  cnd <- expect_error(httr2::req_perform(following), class = "rhocap_error_reference")
+  expect_identical(cnd$code, "redirect")
+  expect_identical(server$count(), 4L)
+})
+
 test_that("httr2: other headers, other hosts, errors", {
   needs("httr2")
   server <- local_server()
