@@ -48,7 +48,7 @@ NULL
 #'   `metadata`, `label`, `hosts`, `id` and `handle`.
 #' @family requests
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("model-", sample(letters, 20)), collapse = ""))
 #' key <- rho_provider_credential(secret, hosts = "api.example.org")
 #' auth <- rho_model_auth(key, headers = list(`x-version` = "2"))
 #' auth
@@ -80,7 +80,7 @@ rho_model_auth <- function(api_key, headers = list(), base_url = "", metadata = 
 #'   `id` and `handle`.
 #' @family requests
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("header-", sample(letters, 20)), collapse = ""))
 #' key <- rho_provider_credential(secret, hosts = "api.example.org")
 #' rho_bearer(key)
 #' rho_basic("ada", key)

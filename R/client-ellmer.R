@@ -14,7 +14,7 @@ NULL
 #' @return A function without arguments, for `credentials`.
 #' @family requests
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("ellmer-", sample(letters, 20)), collapse = ""))
 #' key <- rho_provider_credential(secret, hosts = "api.openai.com")
 #' credentials <- rho_ellmer_credentials(key)
 #' if (requireNamespace("ellmer", quietly = TRUE)) {

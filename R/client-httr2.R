@@ -26,7 +26,7 @@ NULL
 #' @family requests
 #' @examples
 #' if (requireNamespace("httr2", quietly = TRUE)) {
-#'   secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#'   secret <- rho_secret_literal(paste(c("httr2-", sample(letters, 20)), collapse = ""))
 #'   key <- rho_provider_credential(secret, hosts = "api.example.org")
 #'   rho_httr2_auth(httr2::request("https://api.example.org"), key)
 #' }

@@ -19,7 +19,7 @@ NULL
 #'   of the secret, `hosts` and `handle`.
 #' @family secrets
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("provider-", sample(letters, 20)), collapse = ""))
 #' rho_provider_credential(secret, hosts = "api.example.org")
 #' @export
 rho_provider_credential <- function(secret, hosts) {
@@ -44,7 +44,7 @@ rho_provider_credential <- function(secret, hosts) {
 #'   secret, `shared` and `handle`.
 #' @family secrets
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("entry-", sample(letters, 20)), collapse = ""))
 #' rho_environment(DATABASE_KEY = rho_env_secret(secret))
 #' @export
 rho_env_secret <- function(secret, shared = FALSE) {

@@ -36,7 +36,7 @@ NULL
 #'   `timeout_ms`, `response_headers`, `convert`, `id` and `handle`.
 #' @family requests
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("request-", sample(letters, 20)), collapse = ""))
 #' key <- rho_provider_credential(secret, hosts = "api.example.org")
 #' rho_http_request(
 #'   "POST",

@@ -56,7 +56,8 @@ NULL
 #' @family secrets
 #' @examples
 #' path <- tempfile()
-#' writeLines(paste0("EXAMPLE_KEY=", paste(sample(letters, 20), collapse = "")), path)
+#' value <- paste(c("file-", sample(letters, 20)), collapse = "")
+#' writeLines(paste0("EXAMPLE_KEY=", value), path)
 #' secret <- rho_secret_file(path, name = "EXAMPLE_KEY")
 #' secret
 #' str(secret)
@@ -154,7 +155,7 @@ rho_secret_prompt <- function(prompt = "Secret: ") {
 #' @inherit rho_secret_env return
 #' @family secrets
 #' @examples
-#' rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' rho_secret_literal(paste(c("literal-", sample(letters, 20)), collapse = ""))
 #' @export
 rho_secret_literal <- function(value) {
   given_secret(check_string(value, "value"), "literal", "literal")
@@ -184,7 +185,7 @@ RhoSecret <- rho_class(
 #' @return One string.
 #' @family secrets
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("reveal-", sample(letters, 20)), collapse = ""))
 #' nchar(rho_reveal(secret))
 #' tail(rho_receipts(), 1)
 #' @export
@@ -206,7 +207,7 @@ rho_reveal <- function(secret) {
 #'   still holds it; invisibly.
 #' @family secrets
 #' @examples
-#' secret <- rho_secret_literal(paste(sample(letters, 20), collapse = ""))
+#' secret <- rho_secret_literal(paste(c("forget-", sample(letters, 20)), collapse = ""))
 #' rho_forget(secret)
 #' @export
 rho_forget <- function(secret) {

@@ -1,4 +1,4 @@
-fresh_key <- function() paste(sample(c(letters, LETTERS, 0:9), 32, TRUE), collapse = "")
+fresh_key <- function() canary()
 key_marker <- "[redacted by rhocap]"
 
 # All bytes that R would write of a value, and all that it shows.
@@ -106,7 +106,7 @@ test_that("rlang's conditions keep parent and trace, masked", {
   condition <- tryCatch(eval(call("outer", key)), error = identity)
   safe <- rho_sanitize(condition)
   expect_identical(class(safe), class(condition))
-  expect_s3_class(safe$trace, "rlang_trace")
+  expect_identical(class(safe$trace), class(condition$trace))
   expect_s3_class(safe$parent, "inner")
   expect_false(shows(safe, key))
   expect_match(conditionMessage(safe), "body", fixed = TRUE)
