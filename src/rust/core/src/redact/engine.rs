@@ -2,15 +2,14 @@
 //!
 //! The text is looked at in windows of a few bytes, one every [`Engine::step`] bytes. A pattern is at least
 //! `step + window - 1` bytes long, so that wherever it stands one of the looks falls within it, at one of `step`
-//! phases. For each phase one window of the pattern is entered in a table; a small filter before
-//! the table says of nearly all text that no pattern is there.
+//! phases. For each phase one window of the pattern is entered in a table; a small filter before the table says of
+//! nearly all text that no pattern is there.
 //!
 //! Which window stands for a phase can be chosen, and those that are in few patterns are taken: what many values
 //! begin with, or the digits of all of them, would be looked up again and again. Where there is no choice, the
 //! patterns that have the same window at the same place are sorted, so that one search among them finds the
 //! longest one that is in the text: the time for a look grows with the logarithm of their number at most, for
-//! text that was made to be slow too. An automaton would keep that promise as well, in a thousand times the
-//! memory, and in memory that cannot be wiped.
+//! text that was made to be slow too. An automaton would keep that promise as well, in far more memory.
 
 use std::ops::Range;
 

@@ -272,9 +272,9 @@ impl OneValue {
                         let escape = |unit: Unit, out: &mut Vec<u8>| json_unit(unit, slash, wide, more, out);
                         self.each(value, |unit, out| {
                             if twice {
-                                again(unit, escape, out)
+                                again(unit, escape, out);
                             } else {
-                                escape(unit, out)
+                                escape(unit, out);
                             }
                         });
                     }
@@ -291,7 +291,8 @@ impl OneValue {
 
     fn html(&mut self, value: &[u8]) {
         // Quotation mark, apostrophe, and what else is escaped beside `&`, `<` and `>`.
-        const STYLES: [(&str, &str, &[(u8, &str)]); 10] = [
+        type Style = (&'static str, &'static str, &'static [(u8, &'static str)]);
+        const STYLES: [Style; 10] = [
             ("\"", "'", &[]),
             ("&quot;", "'", &[]),
             ("&quot;", "&#x27;", &[]),

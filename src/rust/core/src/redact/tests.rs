@@ -472,7 +472,7 @@ fn large_texts_are_those_of_their_pieces() {
     let mut text = log(7, (2 << 20) + 200_000);
     // Some of them where parts of the text meet.
     for (at, value) in values.iter().enumerate() {
-        let place = (at % 3 << 20) + numbers.below(80) * (1 << (at % 11));
+        let place = ((at % 3) << 20) + numbers.below(80) * (1 << (at % 11));
         let spread: Vec<String> = value.chars().map(String::from).collect();
         let form = spread.join([" ", "\n", "\x1b[0m", "", ""][at % 5]);
         text.splice(place..place, format!("{form}\n").into_bytes());
