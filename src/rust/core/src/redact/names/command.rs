@@ -37,7 +37,7 @@ pub(super) fn passwords(
             Some(byte) if Class::VISIBLE.has(byte) => {
                 let to = text.run(Class::VISIBLE, place, LONGEST_COMMAND);
                 let word = &text.bytes[place..to];
-                if word.ends_with(b"curl") || word.ends_with(b"sshpass") || to - place > LONGEST_COMMAND {
+                if is_command(word) || to - place > LONGEST_COMMAND {
                     return Some(at);
                 }
                 place = option(text, place, to, name, spans).max(to);
@@ -86,6 +86,9 @@ fn option(text: &mut Text, from: usize, to: usize, command: &str, spans: &mut Ve
             .count()
     };
     let given = &bytes[start..end];
+    if is_command(given) {
+        return to;
+    }
     let password = if is_curl {
         memchr::memchr(b':', given).map(|colon| start + colon + 1)
     } else {
@@ -100,6 +103,11 @@ fn option(text: &mut Text, from: usize, to: usize, command: &str, spans: &mut Ve
         }
     }
     end
+}
+
+/// Whether another command begins, which is looked at for itself.
+fn is_command(word: &[u8]) -> bool {
+    word.ends_with(b"curl") || word.ends_with(b"sshpass")
 }
 
 /// Whether documentations show this.
@@ -135,7 +143,7 @@ pub(super) fn netrc(text: &mut Text, at: usize, end: usize, spans: &mut Vec<Rang
     }
     let from = space(text, word + 8);
     let to = text.run(Class::VISIBLE, from, 1024);
-    if from > word + 8 && to - from <= 1024 && is_secret(&text.bytes[from..to], Place::Header) {
+    if from > word + 8 && to - from <= 1024 && is_secret(text, &(from..to), Place::Header) {
         spans.push(from..to);
     }
     Some(at)

@@ -71,7 +71,7 @@ pub(super) fn authorization(text: &mut Text, assignment: &Assignment, spans: &mu
         let prose = credentials.iter().all(u8::is_ascii_lowercase) && !ends_value(text, end, value.end);
         let known = is_one_of(&SIMPLE);
         if known && !prose && !credentials.is_empty() && !is_placeholder(&credentials[..credentials.len().min(128)])
-            || !known && end == value.end && is_secret(credentials, Place::Quoted)
+            || !known && end == value.end && is_secret(text, &(from..end), Place::Quoted)
         {
             spans.push(from..end);
         }
@@ -86,7 +86,7 @@ pub(super) fn authorization(text: &mut Text, assignment: &Assignment, spans: &mu
     let code = !in_quotes && assignment.code;
     let place = if code { Place::Code } else { Place::Header };
     let called = matches!(text.byte(end), Some(b'(' | b'['));
-    if whole && !called && !ordinary && is_secret(word, place) {
+    if whole && !called && !ordinary && is_secret(text, &(value.start..end), place) {
         spans.push(value.start..end);
     }
 }
@@ -134,7 +134,7 @@ pub(super) fn bearer(text: &mut Text, at: usize, end: usize, spans: &mut Vec<Ran
         return Some(at);
     }
     let to = text.run(TOKEN, from, LONGEST_VALUE);
-    if to - from >= SHORTEST && to - from <= LONGEST_VALUE && is_secret(&text.bytes[from..to], Place::Literal) {
+    if to - from >= SHORTEST && to - from <= LONGEST_VALUE && is_secret(text, &(from..to), Place::Literal) {
         spans.push(from..to);
     }
     Some(at)
@@ -159,9 +159,10 @@ pub(super) fn cookies(text: &mut Text, assignment: &Assignment, kind: Name, span
         let value = name_end + 1;
         let value_end = text.run(Class::BARE, value, LONGEST_VALUE).min(value + LONGEST_VALUE);
         pairs += 1;
-        let (shown_name, shown) = (&text.bytes[name..name_end], &text.bytes[value..value_end]);
-        if is_session(shown_name) && is_secret(shown, Place::Header) || is_secret(shown, Place::Literal) {
-            spans.push(value..value_end);
+        let value = value..value_end;
+        let of_session = is_session(&text.bytes[name..name_end]);
+        if of_session && is_secret(text, &value, Place::Header) || is_secret(text, &value, Place::Literal) {
+            spans.push(value);
         }
         if kind == Name::SetCookie || text.byte(value_end) != Some(b';') {
             break;

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 use super::shapes::filter::Filter;
 use super::shapes::grammar::{keep_from, Class, Found, Text};
 use name::{classify, Name, WORDS};
-use value::{is_secret, Place};
+use value::Place;
 
 /// No decision depends on what is further away than this, before or after a place.
 pub const REACH: usize = 16 << 10;
@@ -174,6 +174,13 @@ fn named(text: &mut Text, at: usize, end: usize, word: &str, spans: &mut Vec<Ran
     if kind == Name::Query && !assignment.query {
         return Some(start);
     }
+    // Within the value of a cookie this is no header, and reading it as one again and again would take long.
+    let within = bytes[..start]
+        .last()
+        .is_some_and(|&byte| Class::BARE.has(byte) && !Class::WORD.has(byte));
+    if within && matches!(kind, Name::Cookie | Name::SetCookie) {
+        return Some(start);
+    }
     match kind {
         Name::Authorization => header::authorization(text, &assignment, spans),
         Name::Cookie | Name::SetCookie if header::cookies(text, &assignment, kind, spans) => {}
@@ -205,9 +212,7 @@ fn name_start(text: &mut Text, at: usize) -> Option<usize> {
         _ => {}
     }
     // Longer ones are no names.
-    let long = bytes[..start].last().is_some_and(|&byte| NAME.has(byte)) && at - start >= name::LONGEST;
-    // One word more has to be in it.
-    (!long && at - start + LONGEST_WORD <= name::LONGEST).then_some(start)
+    (at - start + LONGEST_WORD <= name::LONGEST).then_some(start)
 }
 
 /// `authorization`.
@@ -334,7 +339,7 @@ fn assigned(text: &mut Text, assignment: &Assignment, header: bool, spans: &mut 
     let bytes = text.bytes;
     if let Some(span) = quoted(text, from) {
         let place = if header { Place::Header } else { Place::Quoted };
-        if is_secret(&bytes[span.clone()], place) {
+        if value::is_secret(text, &span, place) {
             spans.push(span);
         }
         return;
@@ -363,7 +368,7 @@ fn assigned(text: &mut Text, assignment: &Assignment, header: bool, spans: &mut 
         Assignment { code: true, .. } => Place::Code,
         _ => Place::Literal,
     };
-    if is_secret(&bytes[from..end], place) {
+    if value::is_secret(text, &(from..end), place) {
         // What a shell or a file would take as the rest of it.
         if !assignment.query && matches!(text.byte(end), Some(b'&' | b';' | b',' | b'|' | b'{' | b'}')) {
             let rest = text.run(Class::BARE, end + 1, LONGEST_VALUE);

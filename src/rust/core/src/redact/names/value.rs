@@ -1,5 +1,9 @@
 //! Telling a secret from what programs and people write beside a name that says secret.
 
+use std::ops::Range;
+
+use crate::redact::shapes::grammar::Text;
+
 /// Where a value stands, which says how sure it is that it is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -23,7 +27,12 @@ const SHORTEST_OF_HEADER: usize = 4;
 const SHOWN: usize = 128;
 
 /// Whether a value is a literal secret.
-pub(super) fn is_secret(value: &[u8], place: Place) -> bool {
+pub(super) fn is_secret(text: &mut Text, value: &Range<usize>, place: Place) -> bool {
+    text.steps += value.len().min(SHOWN) as u64;
+    looks_secret(&text.bytes[value.clone()], place)
+}
+
+fn looks_secret(value: &[u8], place: Place) -> bool {
     let shortest = if place == Place::Header {
         SHORTEST_OF_HEADER
     } else {
@@ -48,7 +57,11 @@ pub(super) fn is_secret(value: &[u8], place: Place) -> bool {
 
 /// Whether this stands for a value: a variable, a template, or what documentations write.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    const HINTS: [&[u8]; 15] = [
+    const HINTS: [&[u8]; 19] = [
+        b"${",
+        b"{{",
+        b"$(",
+        b"<%",
         b"example",
         b"placeholder",
         b"redacted",
@@ -97,18 +110,21 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     };
     template
         || NAMES.iter().any(|name| value.eq_ignore_ascii_case(name))
-        || HINTS.iter().any(|hint| holds(value, hint))
-        || [&b"${"[..], b"{{", b"$(", b"<%"]
-            .iter()
-            .any(|start| holds(value, start))
+        || holds_one_of(value, &HINTS)
         || holds_field(value)
         || is_monotonous(value)
 }
 
-fn holds(value: &[u8], what: &[u8]) -> bool {
-    value
-        .windows(what.len())
-        .any(|window| window.eq_ignore_ascii_case(what))
+/// Whether one of `hints` is in the value, in any case.
+fn holds_one_of(value: &[u8], hints: &[&[u8]]) -> bool {
+    value.iter().enumerate().any(|(at, byte)| {
+        // Most bytes begin none of them.
+        b"$<{epcryx*.".contains(&byte.to_ascii_lowercase())
+            && hints.iter().any(|hint| {
+                let here = value.get(at..at + hint.len());
+                here.is_some_and(|here| here.eq_ignore_ascii_case(hint))
+            })
+    })
 }
 
 /// Whether a field of a format string is in it: `{name}`.
