@@ -2,15 +2,14 @@
 //!
 //! The text is looked at in windows of a few bytes, one every [`Engine::step`] bytes. A pattern is at least
 //! `step + window - 1` bytes long, so that wherever it stands one of the looks falls within it, at one of `step`
-//! phases. For each phase one window of the pattern is entered in a table; a small filter of single bits before
-//! the table says of nearly all text that no pattern is there.
+//! phases. For each phase one window of the pattern is entered in a table; a small filter before the table says of
+//! nearly all text that no pattern is there.
 //!
 //! Which window stands for a phase can be chosen, and those that are in few patterns are taken: what many values
 //! begin with, or the digits of all of them, would be looked up again and again. Where there is no choice, the
 //! patterns that have the same window at the same place are sorted, so that one search among them finds the
 //! longest one that is in the text: the time for a look grows with the logarithm of their number at most, for
-//! text that was made to be slow too. An automaton would keep that promise as well, in a thousand times the
-//! memory, and in memory that cannot be wiped.
+//! text that was made to be slow too. An automaton would keep that promise as well, in far more memory.
 
 use std::ops::Range;
 
@@ -41,13 +40,13 @@ pub(super) struct Engine {
     step: usize,
     /// The bytes of a window, as the bits of a number.
     window: u64,
-    /// One bit for each value of a hash; set for the windows of patterns.
+    /// Two bits for each value of a hash; set for the windows of patterns.
     filter: Vec<u64>,
     /// By another part of the hash; open addressing.
     slots: Vec<Slot>,
     groups: Vec<Group>,
     members: Vec<u32>,
-    /// One bit for each value of a hash; set for the members of groups that are large.
+    /// The same for the members of groups that are large.
     ends: Vec<u64>,
 }
 
@@ -215,14 +214,13 @@ impl Engine {
         let mut at = 0;
         for same in windows.chunk_by(|one, other| one.0 == other.0) {
             let hash = same[0].0;
-            let bit = bit(&self.filter, hash);
-            self.filter[bit / 64] |= 1 << (bit % 64);
-            let mut slot = self.first_slot(hash);
+            enter(&mut self.filter, hash);
+            let (mut slot, tag) = self.first_slot(hash);
             while self.slots[slot].group != 0 {
                 slot = (slot + 1) % self.slots.len();
             }
             self.slots[slot] = Slot {
-                tag: tag(hash),
+                tag,
                 group: index(self.groups.len()) + 1,
             };
             for group in same.chunk_by(|one, other| one.1 == other.1) {
@@ -244,8 +242,8 @@ impl Engine {
         self.ends = vec![0; filter_words(large.iter().map(|group| (group.to - group.from) as usize).sum())];
         for group in large {
             for &number in &self.members[group.from as usize..group.to as usize] {
-                let bit = bit(&self.ends, group.end_hash(self.pattern(number)));
-                self.ends[bit / 64] |= 1 << (bit % 64);
+                let hash = group.end_hash(self.pattern(number));
+                enter(&mut self.ends, hash);
             }
         }
         for (hash, ..) in &mut windows {
@@ -253,9 +251,14 @@ impl Engine {
         }
     }
 
-    fn first_slot(&self, hash: u64) -> usize {
-        // Other bits than the filter's, which are much alike for all that comes here.
-        usize::try_from(hash >> 8 & 0xffff_ffff).expect("32 bits") & (self.slots.len() - 1)
+    /// The first slot that may be that of a hash, and the tag there.
+    fn first_slot(&self, hash: u64) -> (usize, u32) {
+        // The highest bits are much alike for all that the filter lets through, and the lowest ones depend on
+        // the first bytes of the window only, which are the same for many.
+        let mixed = (hash ^ hash >> 32).wrapping_mul(MIX);
+        let slot = mixed >> (64 - self.slots.len().trailing_zeros());
+        #[allow(clippy::cast_possible_truncation)] // The lowest bits are meant.
+        (usize::try_from(slot).expect("an index of a table"), mixed as u32)
     }
 
     pub(super) fn longest(&self) -> usize {
@@ -303,8 +306,8 @@ impl Engine {
     fn find_most<const STEP: usize>(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) -> usize {
         const LOOKS: usize = 8;
         let (filter, window) = (self.filter.as_slice(), self.window);
-        let bits = filter.len().trailing_zeros() + 6;
         let mask = filter.len() - 1;
+        let shift = 64 - filter.len().trailing_zeros();
         let mut at = 0;
         while let Some(block) = text.get(at..at + LOOKS * STEP + 8) {
             let mut hashes = [0; LOOKS];
@@ -312,8 +315,8 @@ impl Engine {
             for (look, hash) in hashes.iter_mut().enumerate() {
                 *hash = (word(&block[look * STEP..look * STEP + 8]) & window).wrapping_mul(MIX);
                 #[allow(clippy::cast_possible_truncation)] // The filter is no larger than memory.
-                let bit = (*hash >> (64 - bits)) as usize;
-                any |= (filter[(bit / 64) & mask] >> (bit % 64) & 1) << look;
+                let word = filter[(*hash >> shift) as usize & mask];
+                any |= u64::from(has(word, *hash, shift)) << look;
             }
             while any != 0 {
                 let look = any.trailing_zeros() as usize;
@@ -326,21 +329,20 @@ impl Engine {
     }
 
     fn look(&self, text: &[u8], at: usize, hash: u64, found: &mut impl FnMut(Range<usize>) -> bool) {
-        let bit = bit(&self.filter, hash);
-        if self.filter[bit / 64] >> (bit % 64) & 1 != 0 {
+        if may_hold(&self.filter, hash) {
             self.look_up(text, at, hash, found);
         }
     }
 
     /// The matches of the patterns whose window stands at `at`.
     fn look_up(&self, text: &[u8], at: usize, hash: u64, found: &mut impl FnMut(Range<usize>) -> bool) {
-        let mut slot = self.first_slot(hash);
+        let (mut slot, tag) = self.first_slot(hash);
         loop {
             let Slot { tag: known, group } = self.slots[slot];
             if group == 0 {
                 return;
             }
-            if known == tag(hash) {
+            if known == tag {
                 for group in &self.groups[group as usize - 1..] {
                     if let Some(start) = at.checked_sub(group.offset as usize) {
                         self.longest_of(group, &text[start..], |length| found(start..start + length));
@@ -368,11 +370,8 @@ impl Engine {
         if text.len() < group.shortest as usize {
             return;
         }
-        if group.is_large() {
-            let bit = bit(&self.ends, group.end_hash(text));
-            if self.ends[bit / 64] >> (bit % 64) & 1 == 0 {
-                return;
-            }
+        if group.is_large() && !may_hold(&self.ends, group.end_hash(text)) {
+            return;
         }
         // What `text` begins with sorts before it, and so does only what begins with the same: the last one of
         // these is the pattern or goes on after it.
@@ -395,16 +394,37 @@ impl Engine {
     }
 }
 
-/// Which bit of a filter is that of a hash.
-fn bit(filter: &[u64], hash: u64) -> usize {
-    usize::try_from(hash >> (58 - filter.len().trailing_zeros())).expect("the bits of a table")
+/// The two bits that stand for a hash in its word of a filter; its highest bits, 64 less `shift`, say which word.
+fn bits(hash: u64, shift: u32) -> u64 {
+    1 << (hash >> (shift - 6) & 63) | 1 << (hash >> (shift - 12) & 63)
 }
 
-fn tag(hash: u64) -> u32 {
-    u32::try_from((hash ^ hash >> 29).wrapping_mul(MIX) >> 32).expect("32 bits")
+fn has(word: u64, hash: u64, shift: u32) -> bool {
+    let bits = bits(hash, shift);
+    word & bits == bits
 }
 
-/// The size of a filter in which `windows` bits set one in sixteen at most, or as many as the caches hold.
+/// The shift and the word of a hash.
+fn place(filter: &[u64], hash: u64) -> (u32, usize) {
+    let shift = 64 - filter.len().trailing_zeros();
+    (shift, usize::try_from(hash >> shift).expect("an index of a table"))
+}
+
+fn enter(filter: &mut [u64], hash: u64) {
+    let (shift, word) = place(filter, hash);
+    filter[word] |= bits(hash, shift);
+}
+
+fn may_hold(filter: &[u64], hash: u64) -> bool {
+    let (shift, word) = place(filter, hash);
+    has(filter[word], hash, shift)
+}
+
+/// The size of a filter in which at most every eighth bit is set; one that does not fit the caches is fuller.
 fn filter_words(windows: usize) -> usize {
-    ((windows * 16).next_power_of_two() / 64).clamp(1 << 9, 1 << 17)
+    const CACHED: usize = 1 << 16;
+    (windows / 4)
+        .clamp(1 << 9, CACHED)
+        .max(windows / 16)
+        .next_power_of_two()
 }
