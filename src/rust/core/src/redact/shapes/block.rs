@@ -62,7 +62,7 @@ pub(super) fn check(text: &mut Text, at: usize) -> Option<(usize, Vec<Range<usiz
             let padded = text.run(Class::EQUALS, to, 3).min(to + 3);
             let run = &text.bytes[place..to];
             if run == b"Private" && text.byte(to) == Some(b'-') {
-                // What follows the key in PuTTY's files, or the next one.
+                // What follows the key in `PuTTY`'s files, or the next one.
                 break;
             }
             let is_line = is_line(run);
