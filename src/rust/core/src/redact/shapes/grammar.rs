@@ -24,6 +24,10 @@ impl Class {
     pub(in crate::redact) const BARE: Self = Self(1 << 12);
     /// What userinfo of a URL may hold: RFC 3986, section 3.2.1, with what programs accept beside it.
     pub(in crate::redact) const USERINFO: Self = Self(1 << 13);
+    /// What is in one line.
+    pub(in crate::redact) const LINE: Self = Self(1 << 14);
+    /// What is between white space.
+    pub(in crate::redact) const VISIBLE: Self = Self(1 << 15);
 
     pub(in crate::redact) const DIGIT: Self = Self::LOW_DIGIT.or(Self::OTHER_DIGIT);
     pub(in crate::redact) const HEX: Self = Self::DIGIT.or(Self::LOWER_HEX);
@@ -68,53 +72,22 @@ const CLASSES: [u16; 256] = {
             b'~' => Class::TILDE.0,
             _ => 0,
         };
-        if !matches!(
-            byte,
-            0..=b' '
-                | 127
-                | b'"'
-                | b'\''
-                | b'`'
-                | b','
-                | b';'
-                | b'('
-                | b')'
-                | b'['
-                | b']'
-                | b'{'
-                | b'}'
-                | b'<'
-                | b'>'
-                | b'|'
-                | b'&'
-                | b'\\'
-                | b'#'
-        ) {
-            class |= Class::BARE.0;
+        let visible = byte > b' ' && byte != 127;
+        if visible {
+            class |= Class::VISIBLE.0;
         }
-        if byte > b' '
-            && byte != 127
-            && !matches!(
-                byte,
-                b'"' | b'\''
-                    | b'`'
-                    | b'/'
-                    | b'?'
-                    | b'#'
-                    | b'\\'
-                    | b'<'
-                    | b'>'
-                    | b'('
-                    | b')'
-                    | b'['
-                    | b']'
-                    | b'{'
-                    | b'}'
-                    | b'|'
-                    | b'^'
-            )
-        {
-            class |= Class::USERINFO.0;
+        if byte != b'\n' && byte != b'\r' {
+            class |= Class::LINE.0;
+        }
+        let quotes = matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+        let brackets = matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|');
+        if visible && !quotes && !brackets {
+            if !matches!(byte, b',' | b';' | b'&') {
+                class |= Class::BARE.0;
+            }
+            if !matches!(byte, b'/' | b'?' | b'#' | b'^') {
+                class |= Class::USERINFO.0;
+            }
         }
         classes[byte as usize] = class;
         if byte == 255 {
