@@ -280,6 +280,10 @@ for (kind in names(Filter(Negate(is.null), hosts))) {
 }
 Sys.unsetenv("CHECK_PLANTED_KEY")
 
+# What R shows of Rho's values.
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(dirname(script), "classes.R"), local = TRUE)
+
 # Speed, beside rho.coding's own tool in the same process.
 seconds <- function(tool) {
   begun <- proc.time()[["elapsed"]]

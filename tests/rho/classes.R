@@ -152,7 +152,8 @@ expect(
   grepl("127.0.0.1", told, fixed = TRUE) && grepl("RhoModelAuth", told)
 )
 KeyProvider <- S7::new_class("KeyProvider", package = NULL, properties = list(auth = S7::class_any))
-S7::method(rho.ai::rho_stream, list(KeyProvider, rho.ai::Model, rho.ai::Context)) <- function(
+stream_of <- rho.ai::rho_stream
+S7::method(stream_of, list(KeyProvider, rho.ai::Model, rho.ai::Context)) <- function(
   provider, model, context, options = list(), ...
 ) {
   rho.async::rho_list_stream(rho.ai::rho_faux_message_events(

@@ -249,13 +249,14 @@ impl Redactor {
     fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
         if self.patterns {
             shapes::find(text, spans);
+            names::find(text, spans);
         }
     }
 
     /// The place from which on the end of `text` may be the beginning of something with a shape or a name.
     fn unfinished_pattern(&self, text: &[u8]) -> usize {
         if self.patterns {
-            shapes::unfinished(text)
+            shapes::unfinished(text).min(names::unfinished(text))
         } else {
             text.len()
         }

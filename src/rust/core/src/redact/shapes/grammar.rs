@@ -160,6 +160,16 @@ impl<'t> Text<'t> {
         rest.starts_with(what)
     }
 
+    /// The same, in any case.
+    pub(in crate::redact) fn stands_in_any_case(&mut self, at: usize, what: &[u8]) -> bool {
+        self.steps += 1;
+        let rest = &self.bytes[at.min(self.bytes.len())..];
+        let common = rest.len().min(what.len());
+        let equal = rest[..common].eq_ignore_ascii_case(&what[..common]);
+        self.open |= equal && common < what.len();
+        equal && common == what.len()
+    }
+
     /// Where the run of `class` that goes on from `from` ends; a place more than `most` bytes away says only that
     /// it is longer.
     pub(in crate::redact) fn run(&mut self, class: Class, from: usize, most: usize) -> usize {
