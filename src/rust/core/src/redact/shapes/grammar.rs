@@ -24,6 +24,10 @@ impl Class {
     pub(in crate::redact) const BARE: Self = Self(1 << 12);
     /// What userinfo of a URL may hold: RFC 3986, section 3.2.1, with what programs accept beside it.
     pub(in crate::redact) const USERINFO: Self = Self(1 << 13);
+    /// What is in one line.
+    pub(in crate::redact) const LINE: Self = Self(1 << 14);
+    /// What is between white space.
+    pub(in crate::redact) const VISIBLE: Self = Self(1 << 15);
 
     pub(in crate::redact) const DIGIT: Self = Self::LOW_DIGIT.or(Self::OTHER_DIGIT);
     pub(in crate::redact) const HEX: Self = Self::DIGIT.or(Self::LOWER_HEX);
@@ -68,53 +72,22 @@ const CLASSES: [u16; 256] = {
             b'~' => Class::TILDE.0,
             _ => 0,
         };
-        if !matches!(
-            byte,
-            0..=b' '
-                | 127
-                | b'"'
-                | b'\''
-                | b'`'
-                | b','
-                | b';'
-                | b'('
-                | b')'
-                | b'['
-                | b']'
-                | b'{'
-                | b'}'
-                | b'<'
-                | b'>'
-                | b'|'
-                | b'&'
-                | b'\\'
-                | b'#'
-        ) {
-            class |= Class::BARE.0;
+        let visible = byte > b' ' && byte != 127;
+        if visible {
+            class |= Class::VISIBLE.0;
         }
-        if byte > b' '
-            && byte != 127
-            && !matches!(
-                byte,
-                b'"' | b'\''
-                    | b'`'
-                    | b'/'
-                    | b'?'
-                    | b'#'
-                    | b'\\'
-                    | b'<'
-                    | b'>'
-                    | b'('
-                    | b')'
-                    | b'['
-                    | b']'
-                    | b'{'
-                    | b'}'
-                    | b'|'
-                    | b'^'
-            )
-        {
-            class |= Class::USERINFO.0;
+        if byte != b'\n' && byte != b'\r' {
+            class |= Class::LINE.0;
+        }
+        let quotes = matches!(byte, b'"' | b'\'' | b'`' | b'\\');
+        let brackets = matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|');
+        if visible && !quotes && !brackets {
+            if !matches!(byte, b',' | b';' | b'&') {
+                class |= Class::BARE.0;
+            }
+            if !matches!(byte, b'/' | b'?' | b'#' | b'^') {
+                class |= Class::USERINFO.0;
+            }
         }
         classes[byte as usize] = class;
         if byte == 255 {
@@ -125,7 +98,7 @@ const CLASSES: [u16; 256] = {
     classes
 };
 
-/// A run that was read to its end, so that the next rule that asks for a part of it need not read it again.
+/// A run that was read up to a place, so that the next rule that asks for a part of it need not read it again.
 #[derive(Clone, Copy)]
 struct Read {
     class: Class,
@@ -133,7 +106,7 @@ struct Read {
     to: usize,
 }
 
-/// Runs that are remembered: more than one rule asks for at a time.
+/// Long runs that are remembered: more than one rule asks for at a time.
 const REMEMBERED: usize = 8;
 
 /// Shorter runs are read each time.
@@ -201,28 +174,26 @@ impl<'t> Text<'t> {
     /// it is longer.
     pub(in crate::redact) fn run(&mut self, class: Class, from: usize, most: usize) -> usize {
         let enough = from.saturating_add(most).saturating_add(1);
+        let until = enough.min(self.bytes.len());
         let known = self
             .read
             .iter()
-            .find(|read| read.class == class && (read.from..=read.to).contains(&from));
-        let to = if let Some(read) = known {
-            read.to
-        } else {
-            let until = if most <= SHORT {
-                enough.min(self.bytes.len())
-            } else {
-                self.bytes.len()
-            };
-            let rest = &self.bytes[from.min(until)..until];
+            .position(|read| read.class == class && (read.from..=read.to).contains(&from));
+        let mut to = known.map_or(from, |known| self.read[known].to);
+        if to < until {
+            let rest = &self.bytes[to..until];
             let length = rest.iter().position(|&byte| !class.has(byte)).unwrap_or(rest.len());
             self.steps += length as u64 + 1;
-            let to = from + length;
-            if most > SHORT {
+            to += length;
+        }
+        match known {
+            Some(known) => self.read[known].to = to,
+            None if to - from > SHORT => {
                 self.read[self.next] = Read { class, from, to };
                 self.next = (self.next + 1) % REMEMBERED;
             }
-            to
-        };
+            None => {}
+        }
         let to = to.min(enough);
         self.open |= to >= self.bytes.len() && to < enough;
         to

@@ -63,10 +63,9 @@ fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
                     Kind::Block => block::check(text, at),
                 };
                 let open = text.was_open();
-                if let Some((start, spans)) = found {
-                    if open || !spans.is_empty() {
-                        each(Found { start, spans, open });
-                    }
+                let (start, spans) = found.unwrap_or((at, Vec::new()));
+                if open || !spans.is_empty() {
+                    each(Found { start, spans, open });
                 }
             }
         }
