@@ -489,3 +489,31 @@ fn large_texts_are_those_of_their_pieces() {
         );
     }
 }
+
+#[test]
+fn shapes_and_names_are_masked_beside_known_values() {
+    let (known, shaped, named) = (crate::random::hex(8), crate::random::hex(18), crate::random::hex(6));
+    let token = ["gh", "p_", &shaped].concat();
+    let text = format!("{known}\n{token}\npassword={named}\nAuthorization: Bearer {known}{named}\n");
+    let redactor = redactor(known.as_bytes());
+    let masked = redactor.mask_text(&text);
+    assert_eq!(
+        masked.text,
+        format!("{MARKER}\n{MARKER}\npassword={MARKER}\nAuthorization: Bearer {MARKER}\n")
+    );
+    assert_eq!(masked.count, 4);
+    // Masked text is masked already, whole and in pieces.
+    for text in [&*masked.text, &text] {
+        for bytes in 1..text.len() {
+            let mut stream = redactor.stream();
+            let mut out: Vec<u8> = text
+                .as_bytes()
+                .chunks(bytes)
+                .flat_map(|piece| stream.push(piece))
+                .collect();
+            out.extend(stream.finish());
+            assert_eq!(String::from_utf8_lossy(&out), masked.text, "pieces of {bytes}");
+        }
+    }
+    assert_eq!(redactor.mask_text(&masked.text).count, 0);
+}
