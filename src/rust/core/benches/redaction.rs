@@ -228,7 +228,7 @@ fn log(bytes: usize, values: &[String]) -> Vec<u8> {
             _ => writeln!(
                 out,
                 "    at rhocap::worker::run_{b} (src/worker.rs:{b}:{a}) [{:08x}]",
-                c as u32
+                c & 0xffff_ffff
             ),
         };
         if out.len() / (4 << 20) > planted {
@@ -260,6 +260,7 @@ fn compare(
         mine = mine.min(time(&mut ours));
         peers = peers.min(time(&mut theirs));
     }
+    #[allow(clippy::cast_precision_loss)] // A speed of three digits.
     let speed = |seconds: f64| bytes as f64 / seconds / 1e9;
     println!(
         "| {work} | {:.2} | {peer} | {:.2} | {:.2} | {reach} |",

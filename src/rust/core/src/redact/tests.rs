@@ -286,10 +286,10 @@ fn forms_of_r() {
 #[test]
 fn overlapping_and_nested_values_leave_nothing() {
     let redactor = Redactor::new([&b"abcdEFGH"[..], b"EFGHijkl", b"tok12345", b"tok12345-extra"]);
-    assert_eq!(redactor.spans(b"x abcdEFGHijkl y"), [2..14]);
+    assert_eq!(redactor.mask_text("x abcdEFGHijkl y").text, format!("x {MARKER} y"));
     assert_eq!(redactor.spans(b"x tok12345-extra y tok12345-other"), [2..16, 19..27]);
     // What touches is one mask.
-    assert_eq!(redactor.spans(b"tok12345tok12345"), [0..16]);
+    assert_eq!(redactor.mask_text("tok12345tok12345").text, MARKER);
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn values_of_several_lines_are_masked_by_line() {
     left(value.replace('\n', "\\r\\n"));
     left(value.replace('\n', "\\\\n"));
     left(value.replace('/', "\\/").replace('\n', "\\n"));
-    left(lines.iter().map(|line| format!("> {line} <\n")).collect());
+    left(format!("> {} <", lines.join(" <\n> ")));
     assert_eq!(redactor.mask(lines[2].as_bytes()).text, MARKER.as_bytes());
     // The frame is the same for all keys.
     assert_eq!(redactor.mask(begin.as_bytes()).count, 0);
@@ -393,7 +393,7 @@ fn masks_do_not_tell_the_length_and_debug_shows_nothing() {
 
 #[test]
 fn text_that_holds_no_value_is_borrowed_and_the_same() {
-    let values: Vec<String> = (0..1000).map(|_| format!("{}", crate::random::hex(16))).collect();
+    let values: Vec<String> = (0..1000).map(|_| crate::random::hex(16)).collect();
     let redactor = Arc::new(Redactor::new(values.iter().map(String::as_bytes)));
     let text = log(5, 1 << 20);
     assert!(matches!(redactor.mask(&text).text, std::borrow::Cow::Borrowed(_)));
