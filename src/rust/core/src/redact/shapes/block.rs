@@ -1,10 +1,10 @@
-//! Private keys in text: PEM (RFC 7468), OpenSSH, SSH2 and OpenPGP armour.
+//! Private keys in text: PEM (RFC 7468), `OpenSSH`, SSH2 and `OpenPGP` armour.
 
 use std::ops::Range;
 
 use super::grammar::{Class, Text};
 
-/// What the blocks begin with: RFC 7468 and OpenPGP; RFC 4716; and what stands before the key in PuTTY's files.
+/// What the blocks begin with: RFC 7468 and `OpenPGP`; RFC 4716; and what stands before the key in `PuTTY`'s files.
 pub(super) const ANCHORS: [&str; 3] = ["-----BEGIN ", "---- BEGIN ", PUTTY];
 
 const PUTTY: &str = "Private-Lines: ";
@@ -62,7 +62,7 @@ pub(super) fn check(text: &mut Text, at: usize) -> Option<(usize, Vec<Range<usiz
             let padded = text.run(Class::EQUALS, to, 3).min(to + 3);
             let run = &text.bytes[place..to];
             if run == b"Private" && text.byte(to) == Some(b'-') {
-                // What follows the key in PuTTY's files, or the next one.
+                // What follows the key in `PuTTY`'s files, or the next one.
                 break;
             }
             let is_line = is_line(run);

@@ -232,8 +232,7 @@ impl<'t> Text<'t> {
         };
         match before {
             [.., b'\\', b'n' | b'r' | b't' | b'f' | b'v' | b'b' | b'a' | b'0' | b'e'] => true,
-            [.., b'%', _, _] => hex(2) == 2,
-            [.., b'\\', b'x', _, _] => hex(2) == 2,
+            [.., b'%', _, _] | [.., b'\\', b'x', _, _] => hex(2) == 2,
             [.., b'\\', b'u', _, _, _, _] => hex(4) == 4,
             [.., b'm'] => {
                 let code = before[..before.len() - 1].iter().rev().take(LONGEST_COLOUR);
