@@ -421,7 +421,8 @@ fn log(seed: u64, bytes: usize) -> Vec<u8> {
 
 #[test]
 fn a_stream_gives_what_is_certain_at_once() {
-    let value = format!("tok-{}", crate::random::hex(8));
+    // No form begins with what this ends with; else the last byte could begin the next one.
+    let value = format!("tok-{}~", crate::random::hex(8));
     let redactor = redactor(value.as_bytes());
     let mut stream = redactor.stream();
     assert_eq!(stream.push(b"one line\n"), b"one line\n");
