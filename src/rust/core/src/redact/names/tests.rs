@@ -3,6 +3,7 @@
 use super::{each, find, unfinished, LOOK_BEHIND, REACH};
 use crate::redact::shapes::grammar::{Class, Text};
 use crate::redact::testing::{merged, same_in_pieces, Random};
+use crate::redact::{patterns, shapes};
 
 /// What stands in place of a secret in the tables.
 const HERE: &str = "{}";
@@ -408,4 +409,35 @@ fn ordinary_text_is_not_kept() {
 #[test]
 fn sources_are_not_masked() {
     crate::redact::testing::sources_are_not_masked(find, &[]);
+}
+
+#[test]
+fn one_reading_finds_shapes_and_names() {
+    let mut random = Random::new(25);
+    let text: String = MASKED
+        .iter()
+        .chain(NOT_MASKED)
+        .map(|line| line.replace(HERE, &secret(&mut random, 20)) + "\n")
+        .collect();
+    let text = format!("{text}https://me:{}@host/ and more", secret(&mut random, 9));
+    let (mut both, mut apart) = (Vec::new(), Vec::new());
+    patterns::find(text.as_bytes(), &mut both);
+    find(text.as_bytes(), &mut apart);
+    let names = apart.len();
+    shapes::find(text.as_bytes(), &mut apart);
+    assert!(names > 0 && apart.len() > names);
+    assert_eq!(merged(both), merged(apart));
+    let (find, unfinished) = (patterns::find, patterns::unfinished);
+    for round in 0..20 {
+        let what = format!("round {round}");
+        same_in_pieces(
+            &mut random,
+            text.as_bytes(),
+            find,
+            unfinished,
+            LOOK_BEHIND,
+            patterns::REACH,
+            &what,
+        );
+    }
 }

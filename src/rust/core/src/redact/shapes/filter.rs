@@ -1,49 +1,63 @@
 //! Finding the few places in a text where a rule may hold.
 
-/// A set of four-byte windows, of which most texts hold few.
+/// A set of four-byte windows of any case, of which most texts hold few.
 ///
 /// A window of the text is looked up by a hash of 16 bits, so that what is given may be none: the caller
-/// compares. A table of this size stays in the first cache.
+/// compares.
 pub(in crate::redact) struct Filter {
-    bits: Box<[u64; WORDS]>,
-    fold: u32,
+    /// A byte is read faster than a bit.
+    held: Box<[bool; 1 << 16]>,
 }
 
-/// A bit for each hash.
-const WORDS: usize = (1 << 16) / 64;
+/// Windows that are looked up before the next decision.
+const BLOCK: usize = 32;
 
 /// Makes of ASCII letters lower-case ones; what it makes of others only has to be the same each time.
 const FOLD: u32 = 0x2020_2020;
 
 impl Filter {
-    /// Of windows in their case, or of any case.
-    pub(in crate::redact) fn new(windows: impl IntoIterator<Item = [u8; 4]>, any_case: bool) -> Self {
-        let mut filter = Self {
-            bits: Box::new([0; WORDS]),
-            fold: if any_case { FOLD } else { 0 },
-        };
+    /// Of these windows.
+    pub(in crate::redact) fn new(windows: impl IntoIterator<Item = [u8; 4]>) -> Self {
+        let mut held = Box::new([false; 1 << 16]);
         for window in windows {
-            let (word, bit) = place(u32::from_le_bytes(window) | filter.fold);
-            filter.bits[word] |= 1 << bit;
+            held[place(window)] = true;
         }
-        filter
+        Self { held }
     }
 
     /// Calls `at` with each place at or after `from` where a window of the set may stand, from the left.
     pub(in crate::redact) fn each(&self, text: &[u8], from: usize, mut at: impl FnMut(usize)) {
-        let mut window = 0;
-        for (index, &byte) in text.iter().enumerate().skip(from) {
-            window = window >> 8 | u32::from(byte) << 24;
-            let (word, bit) = place(window | self.fold);
-            if self.bits[word] >> bit & 1 == 1 && index >= from + 3 {
-                at(index - 3);
+        let mut place = from;
+        while let Some(block) = text.get(place..).and_then(|rest| rest.first_chunk::<{ BLOCK + 3 }>()) {
+            // Without a branch for each byte.
+            let mut any = false;
+            for index in 0..BLOCK {
+                any |= self.holds(block, index);
+            }
+            if any {
+                for index in 0..BLOCK {
+                    if self.holds(block, index) {
+                        at(place + index);
+                    }
+                }
+            }
+            place += BLOCK;
+        }
+        let rest = text.get(place..).unwrap_or_default();
+        for index in 0..rest.len().saturating_sub(3) {
+            if self.holds(rest, index) {
+                at(place + index);
             }
         }
     }
+
+    /// Whether the set holds the window at `index`; of other windows, it is said of few.
+    fn holds(&self, bytes: &[u8], index: usize) -> bool {
+        self.held[place([bytes[index], bytes[index + 1], bytes[index + 2], bytes[index + 3]])]
+    }
 }
 
-/// Where the bit of a window stands.
-fn place(window: u32) -> (usize, u32) {
-    let hash = window.wrapping_mul(0x9e37_79b1) >> 16;
-    ((hash >> 6) as usize, hash & 63)
+/// Where a window is looked up.
+fn place(window: [u8; 4]) -> usize {
+    ((u32::from_le_bytes(window) | FOLD).wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
