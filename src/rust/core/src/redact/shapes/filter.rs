@@ -2,12 +2,15 @@
 
 /// A set of four-byte windows of any case, of which most texts hold few.
 ///
-/// A window of the text is looked up by a hash of 16 bits, so that what is given may be none: the caller
-/// compares.
+/// A window of the text is looked up by a hash of 16 bits, and compared by a mark of a few more where that says
+/// that it may be in the set; so what is given may be none, and the caller compares.
 pub(in crate::redact) struct Filter {
-    /// A byte is read faster than a bit.
-    held: Box<[bool; 1 << 16]>,
+    /// The mark of the window with a hash: 0 for none, [`ANY`] for more than one. A byte is read faster than a bit.
+    marks: Box<[u8; 1 << 16]>,
 }
+
+/// The mark of different windows with one hash.
+const ANY: u8 = 0xff;
 
 /// Windows that are looked up before the next decision.
 const BLOCK: usize = 32;
@@ -18,11 +21,16 @@ const FOLD: u32 = 0x2020_2020;
 impl Filter {
     /// Of these windows.
     pub(in crate::redact) fn new(windows: impl IntoIterator<Item = [u8; 4]>) -> Self {
-        let mut held = Box::new([false; 1 << 16]);
+        let mut marks = Box::new([0; 1 << 16]);
         for window in windows {
-            held[place(window)] = true;
+            let (place, mark) = place(window);
+            marks[place] = match marks[place] {
+                0 => mark,
+                same if same == mark => mark,
+                _ => ANY,
+            };
         }
-        Self { held }
+        Self { marks }
     }
 
     /// Calls `at` with each place at or after `from` where a window of the set may stand, from the left.
@@ -30,15 +38,18 @@ impl Filter {
         let mut place = from;
         while let Some(block) = text.get(place..).and_then(|rest| rest.first_chunk::<{ BLOCK + 3 }>()) {
             // Without a branch for each byte.
-            let mut any = false;
+            let mut any = 0;
             for index in 0..BLOCK {
-                any |= self.holds(block, index);
+                any |= self.marks[place_at(block, index).0];
             }
-            if any {
+            if any != 0 {
+                let mut hits = 0_u32;
                 for index in 0..BLOCK {
-                    if self.holds(block, index) {
-                        at(place + index);
-                    }
+                    hits |= u32::from(self.holds(block, index)) << index;
+                }
+                while hits != 0 {
+                    at(place + hits.trailing_zeros() as usize);
+                    hits &= hits - 1;
                 }
             }
             place += BLOCK;
@@ -53,11 +64,18 @@ impl Filter {
 
     /// Whether the set holds the window at `index`; of other windows, it is said of few.
     fn holds(&self, bytes: &[u8], index: usize) -> bool {
-        self.held[place([bytes[index], bytes[index + 1], bytes[index + 2], bytes[index + 3]])]
+        let (place, mark) = place_at(bytes, index);
+        let held = self.marks[place];
+        held == mark || held == ANY
     }
 }
 
-/// Where a window is looked up.
-fn place(window: [u8; 4]) -> usize {
-    ((u32::from_le_bytes(window) | FOLD).wrapping_mul(0x9e37_79b1) >> 16) as usize
+fn place_at(bytes: &[u8], index: usize) -> (usize, u8) {
+    place([bytes[index], bytes[index + 1], bytes[index + 2], bytes[index + 3]])
+}
+
+/// Where a window is looked up, and its mark, which is neither 0 nor [`ANY`].
+fn place(window: [u8; 4]) -> (usize, u8) {
+    let mixed = (u32::from_le_bytes(window) | FOLD).wrapping_mul(0x9e37_79b1);
+    ((mixed >> 16) as usize, (mixed >> 8) as u8 & 0x7f | 1)
 }

@@ -65,7 +65,8 @@ fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
 pub(super) fn check(text: &mut Text, at: usize, mut each: impl FnMut(Found)) {
     let rest = &text.bytes[at..];
     for &(rule, anchor) in &ANCHORS.by_first[usize::from(rest[0])] {
-        if rest.starts_with(anchor.as_bytes()) {
+        // Most have another second byte.
+        if anchor.as_bytes()[1] == rest[1] && rest.starts_with(anchor.as_bytes()) {
             text.was_open();
             let found = match rule {
                 Kind::Rule(rule) => credential(text, rule, at, anchor.len()),
