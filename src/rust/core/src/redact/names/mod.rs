@@ -274,7 +274,9 @@ fn assignment(text: &mut Text, start: usize, end: usize, kind: Name) -> Option<A
                 return None;
             }
             found.value = spaced + if next == Some(b'=') { 2 } else { 1 };
-            found.value = after_type(text, found.value);
+            let typed = after_type(text, found.value);
+            found.code = typed != found.value;
+            found.value = typed;
         }
         b'<' => {
             let mut arrow = spaced + 1;
@@ -297,7 +299,9 @@ fn assignment(text: &mut Text, start: usize, end: usize, kind: Name) -> Option<A
         _ => return None,
     }
     found.value = spaces(text, found.value);
-    Some(found)
+    // This closes what the name is in: `'name: '` of code, or a sentence and what follows it.
+    let closes = found.around.is_some() && text.byte(found.value) == found.around;
+    (!closes).then_some(found)
 }
 
 /// What follows a type, as in Python's `password: str = "..."`.
@@ -349,7 +353,12 @@ fn assigned(text: &mut Text, assignment: &Assignment, header: bool, spans: &mut 
     let from = assignment.value;
     let bytes = text.bytes;
     if let Some(span) = quoted(text, from) {
-        let place = if header { Place::Header } else { Place::Quoted };
+        // In a list of names, the next one is no value.
+        let place = if header && !assignment.quoted {
+            Place::Header
+        } else {
+            Place::Quoted
+        };
         if value::is_secret(text, &span, place) {
             spans.push(span);
         }
@@ -375,8 +384,8 @@ fn assigned(text: &mut Text, assignment: &Assignment, header: bool, spans: &mut 
         return;
     }
     let place = match assignment {
-        _ if header => Place::Header,
         Assignment { code: true, .. } => Place::Code,
+        _ if header => Place::Header,
         _ => Place::Literal,
     };
     if value::is_secret(text, &(from..end), place) {

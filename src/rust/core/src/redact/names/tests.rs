@@ -294,6 +294,18 @@ const NOT_MASKED: &[&str] = &[
     "secret_name: my-app-secret-2",
     "secretKeyRef: my-app-secret-2",
     "token=abc",
+    "const ADD_ENCRYPTION_KEY: u32 = 3226494487;",
+    "pub const AUTH_KEY: c_int = 0x00000013;",
+    "impl<'iter, 'token: 'iter, I: Iterator<Item = Result<Token<'token>, Error2>>>",
+    "clone(url, bundle, credentials=x$credentials)",
+    "c(\"Private-Token\" = remote$auth_token)",
+    "'Authorization', 'ASAuthorizationAppleIDButton',",
+    "`Host`, `Authorization`, `Proxy-Authorization`, `If-Modified-Since`",
+    "HEX_PAT = \"[0-9A-Fa-f]{1,4}\"",
+    "core_token = r'(?:(?:\\^[%s]?)?[^\"%s])+'",
+    "BASE64_KEY_TOKEN = \"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\"",
+    "stop(\"no such token: \", x$name2, call. = FALSE)",
+    "'Unknown token: \"' . $token->raw . '\"'",
 ];
 
 #[test]

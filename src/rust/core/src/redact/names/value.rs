@@ -48,21 +48,23 @@ fn looks_secret(value: &[u8], place: Place) -> bool {
     match place {
         Place::Header => true,
         _ if memchr::memmem::find(shown, b"://").is_some() || is_call(shown) => false,
-        _ if shown.iter().all(u8::is_ascii_digit) => true,
-        Place::Quoted => !of_words(shown),
+        // A number that no string holds is none in code.
+        _ if shown.iter().all(u8::is_ascii_digit) => place != Place::Code,
+        Place::Quoted => !of_words(shown) && !is_expression(shown),
         Place::Literal => !of_words(shown) && !is_name(shown),
-        Place::Code => !of_words(shown) && !is_name(shown) && changes(shown) >= 3,
+        Place::Code => !of_words(shown) && !is_name(shown) && changes(shown) >= 3 && !shown.starts_with(b"0x"),
     }
 }
 
 /// Whether this stands for a value: a variable, a template, or what documentations write.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    const HINTS: [&[u8]; 19] = [
+    const HINTS: [&[u8]; 20] = [
         b"${",
         b"{{",
         b"$(",
         b"<%",
         b"example",
+        b"abcdefghij",
         b"placeholder",
         b"redacted",
         b"changeme",
@@ -119,7 +121,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 fn holds_one_of(value: &[u8], hints: &[&[u8]]) -> bool {
     value.iter().enumerate().any(|(at, byte)| {
         // Most bytes begin none of them.
-        b"$<{epcryx*.".contains(&byte.to_ascii_lowercase())
+        b"$<{aepcryx*.".contains(&byte.to_ascii_lowercase())
             && hints.iter().any(|hint| {
                 let here = value.get(at..at + hint.len());
                 here.is_some_and(|here| here.eq_ignore_ascii_case(hint))
@@ -157,11 +159,25 @@ fn is_call(value: &[u8]) -> bool {
     name > 0 && value.get(name).is_some_and(|byte| b"([".contains(byte)) && !value[0].is_ascii_digit()
 }
 
+/// Whether what looks like a string is what stands between two of them, or a regular expression.
+fn is_expression(value: &[u8]) -> bool {
+    let between = matches!(value.trim_ascii_start().first(), Some(b',' | b'+' | b'.' | b')' | b';'))
+        && value.iter().any(|byte| b" ()".contains(byte));
+    let pattern = [&b"(?"[..], b"[^", b"[a-", b"[A-", b"[0-"].iter().any(|start| {
+        let here = value
+            .iter()
+            .position(|byte| b"([".contains(byte))
+            .unwrap_or(value.len());
+        value[here..].starts_with(start)
+    });
+    between || pattern
+}
+
 /// Whether it is made of words, as names of things, paths and sentences are.
 fn of_words(value: &[u8]) -> bool {
     let mut pieces = 0;
     let all = value
-        .split(|byte| b"/._-:@,+=~\\ \t?".contains(byte))
+        .split(|byte| b"/._-:@,+=~\\ \t?$".contains(byte))
         .filter(|piece| !piece.is_empty())
         .all(|piece| {
             pieces += 1;
