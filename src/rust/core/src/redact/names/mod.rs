@@ -261,7 +261,7 @@ fn assignment(text: &mut Text, start: usize, end: usize, kind: Name) -> Option<A
             found.value = spaced
                 + match next {
                     Some(b'=' | b'>') => 2,
-                    Some(b'~') => return None,
+                    Some(b'~') if gap > 0 => return None,
                     _ => 1,
                 };
             // In a list of arguments `token=value` gives a variable, in a shell or in a file its value.

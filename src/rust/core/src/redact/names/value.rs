@@ -58,11 +58,12 @@ fn looks_secret(value: &[u8], place: Place) -> bool {
 
 /// Whether this stands for a value: a variable, a template, or what documentations write.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    const HINTS: [&[u8]; 20] = [
+    const HINTS: [&[u8]; 21] = [
         b"${",
         b"{{",
         b"$(",
         b"<%",
+        b"%s",
         b"example",
         b"abcdefghij",
         b"placeholder",
@@ -100,9 +101,15 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     ];
     let Some(&first) = value.first() else { return true };
     let template = match first {
-        b'$' | b'<' => true,
-        // `%s`, `%(name)s` and Windows' `%NAME%`; but `%2B` is a byte.
-        b'%' => value.get(1).is_none_or(|&byte| !byte.is_ascii_hexdigit()),
+        b'<' => true,
+        b'$' => {
+            changes(&value[1..]) < 4
+                && value[1..]
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"_.:$->[]".contains(byte))
+        }
+        // `%(name)s`, and Windows' `%NAME%`; `%s` is below.
+        b'%' => value.get(1) == Some(&b'(') || value.ends_with(b"%"),
         b'{' => value.contains(&b'}'),
         // A file for curl, a tag of YAML.
         b'@' | b'!' => value[1..]
@@ -121,7 +128,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 fn holds_one_of(value: &[u8], hints: &[&[u8]]) -> bool {
     value.iter().enumerate().any(|(at, byte)| {
         // Most bytes begin none of them.
-        b"$<{aepcryx*.".contains(&byte.to_ascii_lowercase())
+        b"$<{%aepcryx*.".contains(&byte.to_ascii_lowercase())
             && hints.iter().any(|hint| {
                 let here = value.get(at..at + hint.len());
                 here.is_some_and(|here| here.eq_ignore_ascii_case(hint))
@@ -183,6 +190,11 @@ fn of_words(value: &[u8]) -> bool {
             pieces += 1;
             is_word(piece)
         });
+    // Names and paths hold one of these, passwords any.
+    let odd = b"+=~@?,$".iter().filter(|byte| value.contains(byte)).count();
+    if odd > 1 && !value.contains(&b' ') {
+        return false;
+    }
     // One word with a number at its end is how people make passwords.
     let numbered = pieces == 1 && value.iter().any(u8::is_ascii_digit);
     all && !numbered
