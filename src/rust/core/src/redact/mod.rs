@@ -1,7 +1,7 @@
 //! Masking secrets in text.
 
 pub mod names;
-mod patterns;
+pub mod patterns;
 pub mod shapes;
 #[cfg(test)]
 mod testing;

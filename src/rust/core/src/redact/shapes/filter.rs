@@ -21,7 +21,7 @@ const FOLD: u32 = 0x2020_2020;
 impl Filter {
     /// Of these windows.
     pub(in crate::redact) fn new(windows: impl IntoIterator<Item = [u8; 4]>) -> Self {
-        let mut marks = Box::new([0; 1 << 16]);
+        let mut marks = vec![0; 1 << 16].into_boxed_slice();
         for window in windows {
             let (place, mark) = place(window);
             marks[place] = match marks[place] {
@@ -30,7 +30,10 @@ impl Filter {
                 _ => ANY,
             };
         }
-        Self { marks }
+        Self {
+            // With its length in the type, no look-up is checked.
+            marks: marks.try_into().expect("the length is the same"),
+        }
     }
 
     /// Calls `at` with each place at or after `from` where a window of the set may stand, from the left.
@@ -77,5 +80,6 @@ fn place_at(bytes: &[u8], index: usize) -> (usize, u8) {
 /// Where a window is looked up, and its mark, which is neither 0 nor [`ANY`].
 fn place(window: [u8; 4]) -> (usize, u8) {
     let mixed = (u32::from_le_bytes(window) | FOLD).wrapping_mul(0x9e37_79b1);
-    ((mixed >> 16) as usize, (mixed >> 8) as u8 & 0x7f | 1)
+    let [_, mark, low, high] = mixed.to_le_bytes();
+    (usize::from(u16::from_le_bytes([low, high])), mark & 0x7f | 1)
 }
