@@ -38,7 +38,7 @@ plant <- function(type, name, depth) {
     return(switch(
       class$class,
       character = word,
-      list = c(named, list(nested = list(headers = headers), held = planted_object("rho.ai::RhoModelAuth", depth))),
+      list = c(named, list(nested = list(headers = headers), held = planted_auth(depth))),
       raw = charToRaw(planted_key),
       environment = list2env(c(named, list(headers = headers))),
       `function` = eval(call("function", as.pairlist(list(api_key = planted_key)), planted_key)),
@@ -52,13 +52,16 @@ plant <- function(type, name, depth) {
     return(planted_object(paste0(attr(class, "package"), "::", attr(class, "name")), depth))
   }
   # Any type at all, or an S3 class.
-  c(named, list(headers = headers, held = planted_object("rho.ai::RhoModelAuth", depth)))
+  c(named, list(headers = headers, held = planted_auth(depth)))
 }
+
+# A list can hold values of Rho's at any depth; one level of that is enough here.
+planted_auth <- function(depth) if (depth < 2L) planted_object("rho.ai::RhoModelAuth", depth)
 
 # Validators would refuse some of it; print() does not ask them.
 planted_object <- function(name, depth = 0L) {
   class <- rho_s7_classes[[name]]
-  if (is.null(class) || depth > 4L) {
+  if (is.null(class) || depth > 3L) {
     return(NULL)
   }
   properties <- attr(class, "properties")
@@ -82,14 +85,12 @@ shown_of <- function(x) {
   quietly <- function(expr) tryCatch(expr, error = function(cnd) conditionMessage(cnd))
   c(
     quietly(utils::capture.output(print(x))),
-    quietly(utils::capture.output(print(list(a = x, list(x))))),
+    quietly(utils::capture.output(print(list(x)))),
     quietly(format(x)),
     quietly(utils::capture.output(utils::str(x))),
     quietly(utils::capture.output(utils::str(list(x), nchar.max = 1e5))),
     quietly(utils::capture.output(print(summary(x)))),
-    quietly(unlist(lapply(summary(x), as.character))),
-    quietly(toString(x)),
-    quietly(utils::capture.output(x))
+    quietly(toString(x))
   )
 }
 
