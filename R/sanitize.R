@@ -122,8 +122,7 @@ sanitize_value <- function(x, state) {
   if (is_ours(x)) {
     return(x)
   }
-  switch(
-    typeof(x),
+  switch(typeof(x),
     `NULL` = ,
     builtin = ,
     special = x,
@@ -281,8 +280,7 @@ sanitize_call <- function(x, state) {
   if (state$left < 0) {
     return(note_left_out("the rest"))
   }
-  switch(
-    typeof(x),
+  switch(typeof(x),
     symbol = as.name(redact_strings(as.character(x), state$redactor)),
     language = {
       tags <- names_of(x)

@@ -35,8 +35,7 @@ plant <- function(type, name, depth) {
     class <- class$classes[[1L]]
   }
   if (inherits(class, "S7_base_class")) {
-    return(switch(
-      class$class,
+    return(switch(class$class,
       character = word,
       list = c(named, list(nested = list(headers = headers), held = planted_auth(depth))),
       raw = charToRaw(planted_key),
@@ -105,8 +104,8 @@ reachable <- 0L
 unguarded <- character()
 for (name in names(rho_s7_classes)) {
   object <- planted_object(name)
-  raw_text <- utils::capture.output(getS3method("print", "S7_object")(object))
-  reachable <- reachable + any(grepl(substr(planted_key, 1L, 12L), raw_text, fixed = TRUE))
+  facts <- attributes(object)[names(attr(rho_s7_classes[[name]], "properties"))]
+  reachable <- reachable + (length(grepRaw(planted_key, serialize(facts, NULL), fixed = TRUE)) > 0L)
   if (holds_key(shown_of(object))) {
     leaking <- c(leaking, name)
   }
@@ -117,13 +116,17 @@ for (name in names(rho_s7_classes)) {
     unguarded <- c(unguarded, name)
   }
 }
-cat(length(rho_s7_classes), "classes of Rho,", reachable, "of which S7 itself prints the key\n")
+cat(length(rho_s7_classes), "classes of Rho,", reachable, "from which the planted key is reachable\n")
 expect("there are classes to look at", length(rho_s7_classes) > 150L)
-expect("the key would be shown without rhocap", reachable > 50L)
+expect("the key is reachable from many", reachable > 50L)
 if (length(leaking) > 0L) cat("leaking:", leaking, sep = "\n  ")
 expect("no value of Rho's classes shows the planted key", length(leaking) == 0L)
 if (length(unguarded) > 0L) cat("unguarded:", unguarded, sep = "\n  ")
 expect("every class has the methods", length(unguarded) == 0L)
+
+# The look can fail: R's own way of showing the auth does show it.
+bare <- unclass(planted_object("rho.ai::RhoModelAuth"))
+expect("without rhocap the key is shown", holds_key(utils::capture.output(print(attributes(bare)["api_key"]))))
 
 # A class of a program's own below one of Rho's.
 Below <- S7::new_class("Below", parent = rho.ai::RhoModelAuth, package = "own")

@@ -144,10 +144,12 @@ test_that("messages, warnings and errors come through masked, with class and res
   expect_identical(seen$warning$key, marker)
   expect_true(withVisible(rho_with_redaction(1))$visible)
 
-  f <- function(key) stop(structure(
-    class = c("mine", "error", "condition"),
-    list(message = paste("e", key), call = sys.call(), body = charToRaw(key))
-  ))
+  f <- function(key) {
+    stop(structure(
+      class = c("mine", "error", "condition"),
+      list(message = paste("e", key), call = sys.call(), body = charToRaw(key))
+    ))
+  }
   cnd <- tryCatch(eval(bquote(rho_with_redaction(f(.(value))))), mine = identity)
   expect_s3_class(cnd, c("mine", "error", "condition"), exact = TRUE)
   expect_length(grepRaw(value, serialize(cnd, NULL), fixed = TRUE), 0)
@@ -212,11 +214,13 @@ test_that("code that takes down or leaves diversions is told of, and all is as b
     expect_identical(sink.number(), depth)
     expect_identical(sink.number(type = "message"), messages)
   }
-  quiet <- function() rho_with_redaction({
-    utils::capture.output(print(1))
-    suppressMessages(message("x"))
-    2
-  })
+  quiet <- function() {
+    rho_with_redaction({
+      utils::capture.output(print(1))
+      suppressMessages(message("x"))
+      2
+    })
+  }
   expect_no_warning(expect_identical(quiet(), 2))
   before <- nrow(showConnections())
   for (index in 1:5) rho_with_redaction(1)
