@@ -95,18 +95,18 @@ redactor_of <- function(values) {
 #'
 #' A handler outside can muffle messages and warnings as usual. An error ends `expr`: the calls that
 #' led to it are gone when the sanitised error is signalled, because their frames hold arguments.
-#' A message or another condition that was signalled with `signalCondition()` alone cannot be stopped
-#' and reaches handlers outside as it was.
+#' A message or another condition that was signalled with `signalCondition()` alone cannot be
+#' stopped and reaches handlers outside as it was.
 #'
-#' The value of `expr` is given back as it is, and so is whether it is visible. A literal in the call
-#' (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history.
+#' The value of `expr` is given back as it is, and so is whether it is visible. A literal in the
+#' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history.
 #'
 #' @param expr An expression.
 #' @return The value of `expr`.
 #' @section Errors and warnings:
-#' Where `expr` removes the diversion of the output (`sink()`, `closeAllConnections()`), or leaves one
-#' of its own, that is told with a warning of class `rhocap_warning_diversion`, `rhocap_warning`:
-#' what was printed meanwhile was not masked.
+#' Where `expr` removes the diversion of the output (`sink()`, `closeAllConnections()`), or leaves
+#' one of its own, that is told with a warning of class `rhocap_warning_diversion`,
+#' `rhocap_warning`: what was printed meanwhile was not masked.
 #' @family redaction
 #' @examples
 #' password <- paste(sample(letters, 20, TRUE), collapse = "")

@@ -1,6 +1,7 @@
 # Rho's own classes: what R shows of their values, without keys.
 
-# The packages of Rho. Those that are installed are looked at when they are loaded, before or after us.
+# The packages of Rho. Those that are installed are looked at when they are loaded, before or after
+# us.
 rho_packages <- paste0("rho.", c(
   "agent", "ai", "async", "bio", "bio.agent", "coding", "compute", "duckdb", "ext", "graphics",
   "http", "http.httr2", "testkit"
@@ -10,17 +11,18 @@ rho_packages <- paste0("rho.", c(
 #'
 #' @description
 #' The values of the Rho agent runtime hold keys as plain strings where a program put them there: in
-#' `rho.ai::RhoModelAuth`, in the headers of a request, in the options of an agent, and from there in
-#' everything that carries these, such as the context of `rho.agent::RhoAgentRunResult`. When rhocap
-#' and a package of Rho are both loaded, in either order, `print()`, `format()`, `str()`, `summary()`
-#' and `toString()` show values of all classes of that package without them: what the methods show is
-#' what [rho_sanitize()] leaves of a value. The value itself stays as it is.
+#' `rho.ai::RhoModelAuth`, in the headers of a request, in the options of an agent, and from there
+#' in everything that carries these, such as the context of `rho.agent::RhoAgentRunResult`. When
+#' rhocap and a package of Rho are both loaded, in either order, `print()`, `format()`, `str()`,
+#' `summary()` and `toString()` show values of all classes of that package without them: what the
+#' methods show is what [rho_sanitize()] leaves of a value. The value itself stays as it is.
 #'
 #' @section What cannot be made safe:
-#' A string that R holds can be had by any R code: with `@`, `S7::props()`, `unclass()`, `attributes()`,
-#' `dput()`, and in what `saveRDS()`, `save()`, `serialize()` and a session's image write. No method can
-#' change that. The way out is that the value holds no key: `rho_model_auth()` makes an auth with a
-#' placeholder, for which `rho_secret_http_client()` puts the key at the last step before the wire.
+#' A string that R holds can be had by any R code: with `@`, `S7::props()`, `unclass()`,
+#' `attributes()`, `dput()`, and in what `saveRDS()`, `save()`, `serialize()` and a session's image
+#' write. No method can change that. The way out is that the value holds no key: `rho_model_auth()`
+#' makes an auth with a placeholder, for which `rho_secret_http_client()` puts the key at the last
+#' step before the wire.
 #' @name rho_classes
 #' @family redaction
 NULL
@@ -44,8 +46,8 @@ guard_rho_classes <- function(package) {
   }
 }
 
-# Every S7 class that a package has, exported or not: a class that is new in Rho is one of them. They
-# are not chosen by what they hold, because a property of any type can hold anything.
+# Every S7 class that a package has, exported or not: a class that is new in Rho is one of them.
+# They are not chosen by what they hold, because a property of any type can hold anything.
 s7_classes_of <- function(package) {
   namespace <- asNamespace(package)
   names <- lapply(ls(namespace, all.names = TRUE), function(name) {
@@ -80,8 +82,8 @@ guard_mark <- "rhocap_guard"
 
 is_guard <- function(method) isTRUE(attr(method, guard_mark, exact = TRUE))
 
-# What the methods show is made of a masked copy by the method that there was before, and what came of
-# that is masked once more: the copy, by what was found in the value.
+# What the methods show is made of a masked copy by the method that there was before, and what came
+# of that is masked once more: the copy, by what was found in the value.
 shown_copy <- function(x) {
   if (isTRUE(attr(x, masked_mark, exact = TRUE))) {
     return(x)

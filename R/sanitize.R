@@ -15,8 +15,8 @@
 #' * functions keep the names of their arguments and nothing else; environments become empty ones;
 #'   pointers become a note.
 #'
-#' It never fails: a condition that cannot be looked through becomes one with the same classes and no
-#' content.
+#' It never fails: a condition that cannot be looked through becomes one with the same classes and
+#' no content.
 #'
 #' @param condition A condition of any kind: base R's, rlang's, httr2's, curl's, your own.
 #' @return A condition with the same classes.
@@ -24,9 +24,9 @@
 #' `rhocap_error_missing`, `rhocap_error_type`, where `condition` is none; see [rhocap_conditions].
 #' @section What cannot be made safe:
 #' The condition that was given stays as it is, and so do other copies of it: `traceback()`,
-#' `rlang::last_error()` and the frames of functions that are still running. Where a client takes a key
-#' as a plain string, R code of any package can print, save or `dput()` it. The way out is not to hand
-#' it out: a placeholder, which `rho_model_auth()` puts where such a client expects a key.
+#' `rlang::last_error()` and the frames of functions that are still running. Where a client takes a
+#' key as a plain string, R code of any package can print, save or `dput()` it. The way out is not
+#' to hand it out: a placeholder, which `rho_model_auth()` puts where such a client expects a key.
 #' @family redaction
 #' @examples
 #' key <- paste(sample(letters, 24, TRUE), collapse = "")
@@ -91,16 +91,16 @@ without_content <- function(condition) {
   )
 }
 
-# What is to be said of it is made by methods of its class, from what is left: they must work, and say
-# nothing secret.
+# What is to be said of it is made by methods of its class, from what is left: they must work, and
+# say nothing secret.
 check_sanitized <- function(safe, condition) {
   said <- conditionMessage(safe)
   stopifnot(is.character(said), identical(class(safe), class(condition)))
   stopifnot(identical(redact_strings(said), said))
 }
 
-# Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it is
-# only to be printed: bytes are told by their number.
+# Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it
+# is only to be printed: bytes are told by their number.
 sanitize <- function(x, shown = FALSE) {
   state <- new.env(parent = emptyenv())
   state$left <- most_values
@@ -152,8 +152,8 @@ sanitize_value <- function(x, state) {
 # rhocap's own values show no secret, and hold none.
 is_ours <- function(x) identical(attr(attr(x, "S7_class", exact = TRUE), "package"), "rhocap")
 
-# Attributes are the properties of S7 objects and the slots of S4 objects. These say what a value is;
-# of the others, those of source code hold whole files.
+# Attributes are the properties of S7 objects and the slots of S4 objects. These say what a value
+# is; of the others, those of source code hold whole files.
 kept_attributes <- c("class", "dim", "tsp", "S7_class", "version", "package")
 dropped_attributes <- c("srcref", "srcfile", "wholeSrcref")
 

@@ -110,8 +110,8 @@ test_that("rlang's conditions keep parent and trace, masked", {
   # rlang keeps one trace, here or there.
   traces <- list(safe$trace, safe$parent$trace)
   expect_true(any(vapply(traces, inherits, NA, "rlang_trace")))
-  expect_identical(lapply(traces, class), list(class(condition$trace), class(condition$parent$trace)))
-  expect_identical(utils::capture.output(print(safe)) != "", utils::capture.output(print(condition)) != "")
+  given <- list(condition$trace, condition$parent$trace)
+  expect_identical(lapply(traces, class), lapply(given, class))
   expect_false(shows(safe, key))
   expect_match(conditionMessage(safe), "body", fixed = TRUE)
   rho_forget(secret)
@@ -155,7 +155,8 @@ test_that("it never fails", {
   loop <- new.env()
   loop$token <- key
   loop$self <- loop
-  odd <- c(odd, list(structure(class = c("g", "condition"), list(message = "m", call = NULL, x = loop))))
+  looped <- structure(class = c("g", "condition"), list(message = "m", call = NULL, x = loop))
+  odd <- c(odd, list(looped))
   for (condition in odd) {
     safe <- rho_sanitize(condition)
     expect_identical(class(safe), class(condition))
