@@ -200,8 +200,8 @@ end_diversion <- function(diversion) {
     warn(
       "diversion",
       paste(
-        "The code inside rho_with_redaction() changed where its output goes (sink()). What it printed",
-        "meanwhile went there without being masked."
+        "The code inside rho_with_redaction() changed where its output goes (sink()). What it",
+        "printed meanwhile went there without being masked."
       )
     )
   }

@@ -110,7 +110,7 @@ original_method <- function(generic, x) {
   }
 }
 
-shown_lines <- function(generic, x, ..., original = NULL) {
+masked_lines <- function(generic, x, ..., original = NULL) {
   copy <- shown_copy(x)
   if (is.null(copy)) {
     return(sprintf("<%s> %s", class(x)[[1L]], note_left_out("its content")))
@@ -127,24 +127,24 @@ shown_lines <- function(generic, x, ..., original = NULL) {
 
 shown_safely <- list(
   print = function(x, ..., original = NULL) {
-    writeLines(shown_lines("print", x, ..., original = original))
+    writeLines(masked_lines("print", x, ..., original = original))
     invisible(x)
   },
   format = function(x, ..., original = NULL) {
     copy <- shown_copy(x)
     if (is.null(original) || is.null(copy)) {
-      return(shown_lines("print", x))
+      return(masked_lines("print", x))
     }
     redact_strings(as.character(original(copy, ...)))
   },
   str = function(x, ..., original = NULL) {
-    writeLines(shown_lines("str", x, ..., original = original))
+    writeLines(masked_lines("str", x, ..., original = original))
     invisible()
   },
   summary = function(x, ..., original = NULL) {
     copy <- shown_copy(x)
     if (is.null(original) || is.null(copy)) {
-      return(structure(list(lines = shown_lines("print", x)), class = "rho_shown"))
+      return(structure(list(lines = masked_lines("print", x)), class = "rho_shown"))
     }
     original(copy, ...)
   },

@@ -5,7 +5,8 @@
 # Rho is one of them without being named here.
 
 planted_key <- paste(sample(c(letters, LETTERS, 0:9), 40L, TRUE), collapse = "")
-rho_namespaces <- Filter(isNamespaceLoaded, paste0("rho.", c("async", "http", "ai", "agent", "compute", "coding")))
+rho_namespaces <- paste0("rho.", c("async", "http", "ai", "agent", "compute", "coding"))
+rho_namespaces <- Filter(isNamespaceLoaded, rho_namespaces)
 rho_s7_classes <- list()
 for (package in rho_namespaces) {
   for (name in ls(asNamespace(package), all.names = TRUE)) {
@@ -71,7 +72,9 @@ planted_object <- function(name, depth = 0L) {
     ancestors <- c(ancestors, paste0(attr(ancestor, "package"), "::", attr(ancestor, "name")))
     ancestor <- attr(ancestor, "parent")
   }
-  facts <- lapply(names(properties), function(property) plant(properties[[property]], property, depth + 1L))
+  facts <- lapply(names(properties), function(property) {
+    plant(properties[[property]], property, depth + 1L)
+  })
   names(facts) <- names(properties)
   attributes(object) <- c(
     list(class = c(ancestors, "S7_object"), S7_class = class),
@@ -116,7 +119,7 @@ for (name in names(rho_s7_classes)) {
     unguarded <- c(unguarded, name)
   }
 }
-cat(length(rho_s7_classes), "classes of Rho,", reachable, "from which the planted key is reachable\n")
+cat(length(rho_s7_classes), "classes of Rho, the key is reachable from", reachable, "\n")
 expect("there are classes to look at", length(rho_s7_classes) > 150L)
 expect("the key is reachable from many", reachable > 50L)
 if (length(leaking) > 0L) cat("leaking:", leaking, sep = "\n  ")

@@ -112,7 +112,9 @@ run_draws <- function(export, draws, tree, log) {
       {
         value <- do.call(fun, arguments, quote = TRUE)
         # What a call gives can be shown, and a tool can be called.
-        if (S7::S7_inherits(value) || is.list(value)) utils::capture.output(print(value))
+        # rho_with_redaction() gives back what it was given, here also what fails to print itself.
+        shown <- (S7::S7_inherits(value) || is.list(value)) && !inherits(value, "hostile")
+        if (shown) utils::capture.output(print(value))
         if (S7::S7_inherits(value, RhoTool)) {
           answer <- value@execute("1", values[[sample.int(length(values), 1L)]])
           params <- draw_arguments(value@execute, values, capability)
