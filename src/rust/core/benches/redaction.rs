@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use rhocap_core::redact::Redactor;
+use rhocap_core::redact::{self, Redactor};
 
 const ROUNDS: usize = 9;
 
@@ -73,12 +73,27 @@ fn main() {
         || stream(&redactor, &text),
         &pass,
     );
-    let shapes = || {
+    let patterns = |find: fn(&[u8], &mut Vec<std::ops::Range<usize>>)| {
         let mut spans = Vec::new();
-        rhocap_core::redact::shapes::find(&text, &mut spans);
+        find(&text, &mut spans);
         spans.len()
     };
-    compare("shapes alone", text.len(), "the first pass", "", shapes, &pass);
+    compare(
+        "shapes alone",
+        text.len(),
+        "the first pass",
+        "",
+        || patterns(redact::shapes::find),
+        &pass,
+    );
+    compare(
+        "names alone",
+        text.len(),
+        "the first pass",
+        "",
+        || patterns(redact::names::find),
+        &pass,
+    );
     let none = self::redactor(&[]);
     compare(
         "no secrets, all passes",
@@ -93,6 +108,7 @@ fn main() {
     let few = self::redactor(&values[..10]);
     let more = random_values(1000, "", 40);
     let many = self::redactor(&more);
+    assert!(many.mask(&text).text == text, "a text without secrets is the same");
     compare(
         "1,000 secrets",
         text.len(),
@@ -216,7 +232,7 @@ fn log(bytes: usize, values: &[String]) -> Vec<u8> {
             ),
         };
         if out.len() / (4 << 20) > planted {
-            let _ = writeln!(out, "token={};", values[planted % values.len()]);
+            let _ = writeln!(out, "item {} was sent", values[planted % values.len()]);
             planted += 1;
         }
     }
@@ -244,7 +260,7 @@ fn compare(
         mine = mine.min(time(&mut ours));
         peers = peers.min(time(&mut theirs));
     }
-    #[allow(clippy::cast_precision_loss)] // Of megabytes.
+    #[allow(clippy::cast_precision_loss)] // A speed of three digits.
     let speed = |seconds: f64| bytes as f64 / seconds / 1e9;
     println!(
         "| {work} | {:.2} | {peer} | {:.2} | {:.2} | {reach} |",

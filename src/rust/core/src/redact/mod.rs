@@ -62,7 +62,7 @@ pub fn contains_marker(text: &[u8]) -> bool {
 pub struct Redactor {
     engine: Engine,
     words: Vec<Pattern>,
-    /// Whether shapes and names are masked too.
+    /// Whether shapes and names are masked too; they are, but for tests of the rest.
     patterns: bool,
 }
 
@@ -99,15 +99,6 @@ impl Redactor {
             engine: Engine::new(&forms.anywhere),
             words: forms.words,
             patterns: true,
-        }
-    }
-
-    /// Knows `values` alone: for text that may hold other secrets by right, such as an answer with a new token.
-    #[must_use]
-    pub fn of_values<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        Self {
-            patterns: false,
-            ..Self::new(values)
         }
     }
 
@@ -247,19 +238,27 @@ impl Redactor {
 
     /// What has the shape or the name of a secret.
     fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
-        if self.patterns {
-            shapes::find(text, spans);
-            names::find(text, spans);
+        if !self.patterns {
+            return;
         }
+        let mut found = Vec::new();
+        shapes::find(text, &mut found);
+        names::find(text, &mut found);
+        // Text may be masked again: a marker beside a name is no value.
+        spans.extend(found.into_iter().filter(|span| !within_marker(text, span)));
     }
 
-    /// The place from which on the end of `text` may be the beginning of something with a shape or a name.
+    /// The place from which on the end of `text` may be the beginning of something with a shape or a name, or of
+    /// a marker.
     fn unfinished_pattern(&self, text: &[u8]) -> usize {
-        if self.patterns {
-            shapes::unfinished(text).min(names::unfinished(text))
-        } else {
-            text.len()
+        if !self.patterns {
+            return text.len();
         }
+        let marker = (1..MARKER.len())
+            .rev()
+            .find(|&part| text.ends_with(&MARKER.as_bytes()[..part]));
+        let marker = text.len() - marker.unwrap_or(0);
+        marker.min(shapes::unfinished(text)).min(names::unfinished(text))
     }
 
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
@@ -313,6 +312,13 @@ impl<'t> Piece<'t> {
         }
         !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
     }
+}
+
+/// Whether what is to be masked is a marker, or a part of one.
+fn within_marker(text: &[u8], span: &Range<usize>) -> bool {
+    let marker = MARKER.as_bytes();
+    let from = span.start.saturating_sub(marker.len() - 1);
+    (from..=span.start).any(|at| text[at..].starts_with(marker) && span.end <= at + marker.len())
 }
 
 /// Adds a range, to the last one where they overlap or touch: text may be full of matches.
