@@ -77,6 +77,10 @@ pub(super) fn authorization(text: &mut Text, assignment: &Assignment, spans: &mu
         }
         return;
     }
+    if assignment.quoted {
+        // The next name of a list.
+        return;
+    }
     // No scheme: one word that is all of the value.
     let end = text.run(TOKEN, value.start, LONGEST_VALUE).min(value.end);
     let word = &bytes[value.start..end];

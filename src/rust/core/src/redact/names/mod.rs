@@ -44,13 +44,10 @@ pub fn find(text: &[u8], out: &mut Vec<Range<usize>>) {
 #[must_use]
 pub fn unfinished(text: &[u8]) -> usize {
     let least = text.len().saturating_sub(REACH);
-    let length = text.len();
     let mut text = Text::new(text);
     let mut found = Vec::new();
+    let from = begun(&mut text);
     each(&mut text, least, |one| found.push(one));
-    // A name that is not whole yet.
-    let from = text.run_back(NAME, length, name::LONGEST + 1);
-    let from = if length - from > name::LONGEST { length } else { from };
     keep_from(&found, from).max(least)
 }
 
@@ -76,67 +73,81 @@ impl Anchor {
     }
 }
 
-struct Anchors {
-    filter: Filter,
-    by_first: Vec<Vec<Anchor>>,
-}
-
-static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
+/// The anchors by their first byte, in lower case.
+static ANCHORS: LazyLock<Vec<Vec<Anchor>>> = LazyLock::new(|| {
     let mut by_first = vec![Vec::new(); 256];
-    let mut windows = Vec::new();
+    for anchor in anchors() {
+        by_first[usize::from(anchor.text().as_bytes()[0])].push(anchor);
+    }
+    by_first
+});
+
+fn anchors() -> impl Iterator<Item = Anchor> {
     let others = [
         Anchor::Bearer,
         Anchor::Login,
         Anchor::Command("curl"),
         Anchor::Command("sshpass"),
     ];
-    for anchor in WORDS.map(Anchor::Word).into_iter().chain(others) {
-        let text = anchor.text().as_bytes();
-        by_first[usize::from(text[0])].push(anchor);
-        match *text {
-            [a, b, c, d, ..] => windows.push([a, b, c, d]),
-            [a, b, c] => windows.extend(AFTER_NAME.map(|after| [a, b, c, after])),
-            _ => {}
-        }
-    }
-    Anchors {
-        filter: Filter::new(windows, true),
-        by_first,
-    }
-});
+    WORDS.map(Anchor::Word).into_iter().chain(others)
+}
+
+static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::new(windows()));
+
+/// The windows in which the anchors can begin.
+pub(super) fn windows() -> impl Iterator<Item = [u8; 4]> {
+    anchors().flat_map(|anchor| match *anchor.text().as_bytes() {
+        [a, b, c, d, ..] => vec![[a, b, c, d]],
+        [a, b, c] => AFTER_NAME.map(|after| [a, b, c, after]).to_vec(),
+        _ => Vec::new(),
+    })
+}
 
 /// What may follow a name.
 const AFTER_NAME: [u8; 13] = *b"\t \"'=:<>])\\`,";
 
 /// Calls `each` with what is found from `from` on.
 fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
-    let bytes = text.bytes;
-    ANCHORS.filter.each(bytes, from, |at| {
-        for &anchor in &ANCHORS.by_first[usize::from(bytes[at].to_ascii_lowercase())] {
-            text.was_open();
-            if !text.stands_in_any_case(at, anchor.text().as_bytes()) {
-                // What is not whole yet is a part of a name at the end.
-                continue;
-            }
-            let end = at + anchor.text().len();
-            let mut spans = Vec::new();
-            let start = match anchor {
-                Anchor::Word(word) => named(text, at, end, word, &mut spans),
-                Anchor::Bearer => header::bearer(text, at, end, &mut spans),
-                Anchor::Command(name) => command::passwords(text, at, end, name, &mut spans),
-                Anchor::Login => command::netrc(text, at, end, &mut spans),
-            };
-            let open = text.was_open();
-            if open || !spans.is_empty() {
-                spans.sort_unstable_by_key(|span| span.end);
-                each(Found {
-                    start: start.unwrap_or(at),
-                    spans,
-                    open,
-                });
-            }
+    FILTER.each(text.bytes, from, |at| check(text, at, &mut each));
+}
+
+/// Calls `each` with what is found beside a name of which a word begins at `at`.
+pub(super) fn check(text: &mut Text, at: usize, mut each: impl FnMut(Found)) {
+    for &anchor in &ANCHORS[usize::from(text.bytes[at].to_ascii_lowercase())] {
+        text.was_open();
+        if !text.stands_in_any_case(at, anchor.text().as_bytes()) {
+            // What is not whole yet is a part of a name at the end.
+            continue;
         }
-    });
+        let end = at + anchor.text().len();
+        let mut spans = Vec::new();
+        let start = match anchor {
+            Anchor::Word(word) => named(text, at, end, word, &mut spans),
+            Anchor::Bearer => header::bearer(text, at, end, &mut spans),
+            Anchor::Command(name) => command::passwords(text, at, end, name, &mut spans),
+            Anchor::Login => command::netrc(text, at, end, &mut spans),
+        };
+        let open = text.was_open();
+        if open || !spans.is_empty() {
+            spans.sort_unstable_by_key(|span| span.end);
+            each(Found {
+                start: start.unwrap_or(at),
+                spans,
+                open,
+            });
+        }
+    }
+}
+
+/// The place near the end of the text where a name may have begun that is not whole yet.
+pub(super) fn begun(text: &mut Text) -> usize {
+    let length = text.bytes.len();
+    let from = text.run_back(NAME, length, name::LONGEST + 1);
+    if length - from > name::LONGEST {
+        length
+    } else {
+        from
+    }
 }
 
 /// What stands between a name and its value.
@@ -250,7 +261,7 @@ fn assignment(text: &mut Text, start: usize, end: usize, kind: Name) -> Option<A
             found.value = spaced
                 + match next {
                     Some(b'=' | b'>') => 2,
-                    Some(b'~') => return None,
+                    Some(b'~') if gap > 0 => return None,
                     _ => 1,
                 };
             // In a list of arguments `token=value` gives a variable, in a shell or in a file its value.
@@ -263,7 +274,9 @@ fn assignment(text: &mut Text, start: usize, end: usize, kind: Name) -> Option<A
                 return None;
             }
             found.value = spaced + if next == Some(b'=') { 2 } else { 1 };
-            found.value = after_type(text, found.value);
+            let typed = after_type(text, found.value);
+            found.code = typed != found.value;
+            found.value = typed;
         }
         b'<' => {
             let mut arrow = spaced + 1;
@@ -286,7 +299,9 @@ fn assignment(text: &mut Text, start: usize, end: usize, kind: Name) -> Option<A
         _ => return None,
     }
     found.value = spaces(text, found.value);
-    Some(found)
+    // This closes what the name is in: `'name: '` of code, or a sentence and what follows it.
+    let closes = found.around.is_some() && text.byte(found.value) == found.around;
+    (!closes).then_some(found)
 }
 
 /// What follows a type, as in Python's `password: str = "..."`.
@@ -338,7 +353,12 @@ fn assigned(text: &mut Text, assignment: &Assignment, header: bool, spans: &mut 
     let from = assignment.value;
     let bytes = text.bytes;
     if let Some(span) = quoted(text, from) {
-        let place = if header { Place::Header } else { Place::Quoted };
+        // In a list of names, the next one is no value.
+        let place = if header && !assignment.quoted {
+            Place::Header
+        } else {
+            Place::Quoted
+        };
         if value::is_secret(text, &span, place) {
             spans.push(span);
         }
@@ -364,8 +384,8 @@ fn assigned(text: &mut Text, assignment: &Assignment, header: bool, spans: &mut 
         return;
     }
     let place = match assignment {
-        _ if header => Place::Header,
         Assignment { code: true, .. } => Place::Code,
+        _ if header => Place::Header,
         _ => Place::Literal,
     };
     if value::is_secret(text, &(from..end), place) {

@@ -3,6 +3,7 @@
 use super::{each, find, unfinished, LOOK_BEHIND, REACH};
 use crate::redact::shapes::grammar::{Class, Text};
 use crate::redact::testing::{merged, same_in_pieces, Random};
+use crate::redact::{patterns, shapes};
 
 /// What stands in place of a secret in the tables.
 const HERE: &str = "{}";
@@ -293,6 +294,18 @@ const NOT_MASKED: &[&str] = &[
     "secret_name: my-app-secret-2",
     "secretKeyRef: my-app-secret-2",
     "token=abc",
+    "const ADD_ENCRYPTION_KEY: u32 = 3226494487;",
+    "pub const AUTH_KEY: c_int = 0x00000013;",
+    "impl<'iter, 'token: 'iter, I: Iterator<Item = Result<Token<'token>, Error2>>>",
+    "clone(url, bundle, credentials=x$credentials)",
+    "c(\"Private-Token\" = remote$auth_token)",
+    "'Authorization', 'ASAuthorizationAppleIDButton',",
+    "`Host`, `Authorization`, `Proxy-Authorization`, `If-Modified-Since`",
+    "HEX_PAT = \"[0-9A-Fa-f]{1,4}\"",
+    "core_token = r'(?:(?:\\^[%s]?)?[^\"%s])+'",
+    "BASE64_KEY_TOKEN = \"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\"",
+    "stop(\"no such token: \", x$name2, call. = FALSE)",
+    "'Unknown token: \"' . $token->raw . '\"'",
 ];
 
 #[test]
@@ -408,4 +421,79 @@ fn ordinary_text_is_not_kept() {
 #[test]
 fn sources_are_not_masked() {
     crate::redact::testing::sources_are_not_masked(find, &[]);
+}
+
+#[test]
+fn one_reading_finds_shapes_and_names() {
+    let mut random = Random::new(25);
+    let text: String = MASKED
+        .iter()
+        .chain(NOT_MASKED)
+        .map(|line| line.replace(HERE, &secret(&mut random, 20)) + "\n")
+        .collect();
+    let text = format!("{text}https://me:{}@host/ and more", secret(&mut random, 9));
+    let (mut both, mut apart) = (Vec::new(), Vec::new());
+    patterns::find(text.as_bytes(), &mut both);
+    find(text.as_bytes(), &mut apart);
+    let names = apart.len();
+    shapes::find(text.as_bytes(), &mut apart);
+    assert!(names > 0 && apart.len() > names);
+    assert_eq!(merged(both), merged(apart));
+    let (find, unfinished) = (patterns::find, patterns::unfinished);
+    for round in 0..20 {
+        let what = format!("round {round}");
+        same_in_pieces(
+            &mut random,
+            text.as_bytes(),
+            find,
+            unfinished,
+            LOOK_BEHIND,
+            patterns::REACH,
+            &what,
+        );
+    }
+}
+
+/// What generators make has no mark of its own; nearly all of it must be told from words.
+#[test]
+fn random_values_are_nearly_always_masked() {
+    let mut random = Random::new(26);
+
+    for (class, length, missed) in [
+        (Class::ALNUM, 12, 20),
+        (Class::ALNUM, 20, 2),
+        (Class::BASE64, 40, 1),
+        (Class::BASE64URL, 43, 1),
+        (Class::HEX, 32, 0),
+        (Class::LOWER_DIGIT, 16, 15),
+        (Class::DIGIT, 10, 0),
+        (Class::BARE, 16, 20),
+    ] {
+        for line in [
+            "password = \"{}\"",
+            "export API_TOKEN={}",
+            "client_secret: {}",
+            "?api_key={}&x=y",
+        ] {
+            let mut missing = Vec::new();
+            for _ in 0..1000 {
+                let mut value = random.of(class, length);
+                // What queries, YAML and code take for something else.
+                value
+                    .iter_mut()
+                    .filter(|byte| b"#:=".contains(byte))
+                    .for_each(|byte| *byte = b'+');
+                let value = String::from_utf8(value).unwrap();
+                let text = line.replace(HERE, &value);
+                if !spans(text.as_bytes()).iter().any(|span| text[span.clone()] == *value) {
+                    missing.push(value);
+                }
+            }
+            assert!(
+                missing.len() <= missed,
+                "{line}: {} of 1000: {missing:?}",
+                missing.len()
+            );
+        }
+    }
 }

@@ -48,21 +48,24 @@ fn looks_secret(value: &[u8], place: Place) -> bool {
     match place {
         Place::Header => true,
         _ if memchr::memmem::find(shown, b"://").is_some() || is_call(shown) => false,
-        _ if shown.iter().all(u8::is_ascii_digit) => true,
-        Place::Quoted => !of_words(shown),
+        // A number that no string holds is none in code.
+        _ if shown.iter().all(u8::is_ascii_digit) => place != Place::Code,
+        Place::Quoted => !of_words(shown) && !is_expression(shown),
         Place::Literal => !of_words(shown) && !is_name(shown),
-        Place::Code => !of_words(shown) && !is_name(shown) && changes(shown) >= 3,
+        Place::Code => !of_words(shown) && !is_name(shown) && changes(shown) >= 3 && !shown.starts_with(b"0x"),
     }
 }
 
 /// Whether this stands for a value: a variable, a template, or what documentations write.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    const HINTS: [&[u8]; 19] = [
+    const HINTS: [&[u8]; 21] = [
         b"${",
         b"{{",
         b"$(",
         b"<%",
+        b"%s",
         b"example",
+        b"abcdefghij",
         b"placeholder",
         b"redacted",
         b"changeme",
@@ -98,9 +101,15 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     ];
     let Some(&first) = value.first() else { return true };
     let template = match first {
-        b'$' | b'<' => true,
-        // `%s`, `%(name)s` and Windows' `%NAME%`; but `%2B` is a byte.
-        b'%' => value.get(1).is_none_or(|&byte| !byte.is_ascii_hexdigit()),
+        b'<' => true,
+        b'$' => {
+            changes(&value[1..]) < 4
+                && value[1..]
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"_.:$->[]".contains(byte))
+        }
+        // `%(name)s`, and Windows' `%NAME%`; `%s` is below.
+        b'%' => value.get(1) == Some(&b'(') || value.ends_with(b"%"),
         b'{' => value.contains(&b'}'),
         // A file for curl, a tag of YAML.
         b'@' | b'!' => value[1..]
@@ -119,7 +128,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 fn holds_one_of(value: &[u8], hints: &[&[u8]]) -> bool {
     value.iter().enumerate().any(|(at, byte)| {
         // Most bytes begin none of them.
-        b"$<{epcryx*.".contains(&byte.to_ascii_lowercase())
+        b"$<{%aepcryx*.".contains(&byte.to_ascii_lowercase())
             && hints.iter().any(|hint| {
                 let here = value.get(at..at + hint.len());
                 here.is_some_and(|here| here.eq_ignore_ascii_case(hint))
@@ -157,16 +166,35 @@ fn is_call(value: &[u8]) -> bool {
     name > 0 && value.get(name).is_some_and(|byte| b"([".contains(byte)) && !value[0].is_ascii_digit()
 }
 
+/// Whether what looks like a string is what stands between two of them, or a regular expression.
+fn is_expression(value: &[u8]) -> bool {
+    let between = matches!(value.trim_ascii_start().first(), Some(b',' | b'+' | b'.' | b')' | b';'))
+        && value.iter().any(|byte| b" ()".contains(byte));
+    let pattern = [&b"(?"[..], b"[^", b"[a-", b"[A-", b"[0-"].iter().any(|start| {
+        let here = value
+            .iter()
+            .position(|byte| b"([".contains(byte))
+            .unwrap_or(value.len());
+        value[here..].starts_with(start)
+    });
+    between || pattern
+}
+
 /// Whether it is made of words, as names of things, paths and sentences are.
 fn of_words(value: &[u8]) -> bool {
     let mut pieces = 0;
     let all = value
-        .split(|byte| b"/._-:@,+=~\\ \t?".contains(byte))
+        .split(|byte| b"/._-:@,+=~\\ \t?$".contains(byte))
         .filter(|piece| !piece.is_empty())
         .all(|piece| {
             pieces += 1;
             is_word(piece)
         });
+    // Names and paths hold one of these, passwords any.
+    let odd = b"+=~@?,$".iter().filter(|byte| value.contains(byte)).count();
+    if odd > 1 && !value.contains(&b' ') {
+        return false;
+    }
     // One word with a number at its end is how people make passwords.
     let numbered = pieces == 1 && value.iter().any(u8::is_ascii_digit);
     all && !numbered

@@ -58,28 +58,32 @@ pub fn unfinished(text: &[u8]) -> usize {
 
 /// Calls `each` with what is found from `from` on.
 fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
-    let bytes = text.bytes;
-    ANCHORS.filter.each(bytes, from, |at| {
-        for &(rule, anchor) in &ANCHORS.by_first[usize::from(bytes[at])] {
-            if bytes[at..].starts_with(anchor.as_bytes()) {
-                text.was_open();
-                let found = match rule {
-                    Kind::Rule(rule) => credential(text, rule, at, anchor.len()),
-                    Kind::Userinfo => userinfo::check(text, at),
-                    Kind::Block => block::check(text, at),
-                };
-                let open = text.was_open();
-                let (start, spans) = found.unwrap_or((at, Vec::new()));
-                if open || !spans.is_empty() {
-                    each(Found { start, spans, open });
-                }
+    FILTER.each(text.bytes, from, |at| check(text, at, &mut each));
+}
+
+/// Calls `each` with what is found of which an anchor begins at `at`.
+pub(super) fn check(text: &mut Text, at: usize, mut each: impl FnMut(Found)) {
+    let rest = &text.bytes[at..];
+    for &(rule, anchor) in &ANCHORS.by_first[usize::from(rest[0])] {
+        // Most have another second byte.
+        if anchor.as_bytes()[1] == rest[1] && rest.starts_with(anchor.as_bytes()) {
+            text.was_open();
+            let found = match rule {
+                Kind::Rule(rule) => credential(text, rule, at, anchor.len()),
+                Kind::Userinfo => userinfo::check(text, at),
+                Kind::Block => block::check(text, at),
+            };
+            let open = text.was_open();
+            let (start, spans) = found.unwrap_or((at, Vec::new()));
+            if open || !spans.is_empty() {
+                each(Found { start, spans, open });
             }
         }
-    });
+    }
 }
 
 /// The first place near the end of the text where an anchor, or what comes before one, may have begun.
-fn begun(text: &mut Text) -> usize {
+pub(super) fn begun(text: &mut Text) -> usize {
     let length = text.bytes.len();
     let mut from = length;
     for at in length.saturating_sub(ANCHORS.longest)..=length {
@@ -204,7 +208,6 @@ enum Kind {
 
 /// The anchors of all rules.
 struct Anchors {
-    filter: Filter,
     all: Vec<(Kind, &'static str)>,
     by_first: Vec<Vec<(Kind, &'static str)>>,
     longest: usize,
@@ -223,15 +226,21 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
         by_first[usize::from(anchor.as_bytes()[0])].push((kind, anchor));
     }
     Anchors {
-        filter: Filter::new(all.iter().flat_map(|&(kind, anchor)| windows(kind, anchor)), false),
         longest: all.iter().map(|(_, anchor)| anchor.len()).max().unwrap_or(0),
         all,
         by_first,
     }
 });
 
+static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::new(windows()));
+
+/// The windows in which the anchors can begin.
+pub(super) fn windows() -> impl Iterator<Item = [u8; 4]> {
+    ANCHORS.all.iter().flat_map(|&(kind, anchor)| windows_of(kind, anchor))
+}
+
 /// The windows in which an anchor can begin: a shorter one is followed by what its rule wants.
-fn windows(kind: Kind, anchor: &str) -> Vec<[u8; 4]> {
+fn windows_of(kind: Kind, anchor: &str) -> Vec<[u8; 4]> {
     let class = match kind {
         Kind::Userinfo => Class::USERINFO,
         Kind::Rule(Rule {
@@ -245,7 +254,7 @@ fn windows(kind: Kind, anchor: &str) -> Vec<[u8; 4]> {
         begun = begun
             .iter()
             .flat_map(|begun| {
-                let next = (0..=255).filter(|&byte| class.has(byte));
+                let next = (0..=127).filter(|&byte| class.has(byte));
                 next.map(|byte| [begun.as_slice(), &[byte]].concat())
             })
             .collect();

@@ -588,12 +588,6 @@ pub(super) const RULES: &[Rule] = &[
         &[exactly(Class::ALNUM_DASH, 36)],
     ),
     rule(
-        "Airtable token",
-        "gitleaks airtable-personnal-access-token",
-        &["pat"],
-        &[exactly(Class::ALNUM, 14), Is("."), exactly(Class::HEX, 64)],
-    ),
-    rule(
         "Atlassian token",
         "gitleaks atlassian-api-token",
         &["ATATT3"],
