@@ -94,9 +94,9 @@ redactor_of <- function(values) {
 #' never passes through R.
 #'
 #' A handler outside can muffle messages and warnings as usual. An error ends `expr`: the calls that
-#' led to it are gone when the sanitised error is signalled, because their frames hold arguments. A
-#' message or another condition that was signalled with `signalCondition()` alone cannot be stopped
-#' and reaches handlers outside as it was.
+#' led to it are gone when the sanitised error is signalled, because their frames hold arguments.
+#' A message or another condition that was signalled with `signalCondition()` alone cannot be
+#' stopped and reaches handlers outside as it was.
 #'
 #' The value of `expr` is given back as it is, and so is whether it is visible. A literal in the
 #' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history.
@@ -200,9 +200,8 @@ end_diversion <- function(diversion) {
     warn(
       "diversion",
       paste(
-        "The code inside rho_with_redaction() changed where its output goes (sink()).",
-        "What it printed",
-        "meanwhile went there without being masked."
+        "The code inside rho_with_redaction() changed where its output goes (sink()). What it",
+        "printed meanwhile went there without being masked."
       )
     )
   }

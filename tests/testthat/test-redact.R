@@ -182,8 +182,8 @@ test_that("what nobody handles is shown masked by R itself, under each setting o
     shown <- c(readLines(error), conditionMessage(run), conditionMessage(run$parent))
     expect_false(any(grepl(value, shown, fixed = TRUE)))
     expect_match(paste(shown, collapse = " "), paste("m", marker), fixed = TRUE)
-    expected <- paste(if (setting == 2) "w" else "e", marker)
-    expect_match(conditionMessage(run$parent), expected, fixed = TRUE)
+    last <- paste(if (setting == 2) "w" else "e", marker)
+    expect_match(conditionMessage(run$parent), last, fixed = TRUE)
   }
 })
 

@@ -106,8 +106,12 @@ test_that("rlang's conditions keep parent and trace, masked", {
   condition <- tryCatch(eval(call("outer", key)), error = identity)
   safe <- rho_sanitize(condition)
   expect_identical(class(safe), class(condition))
-  expect_identical(class(safe$trace), class(condition$trace))
   expect_s3_class(safe$parent, "inner")
+  # rlang keeps one trace, here or there.
+  traces <- list(safe$trace, safe$parent$trace)
+  expect_true(any(vapply(traces, inherits, NA, "rlang_trace")))
+  given <- list(condition$trace, condition$parent$trace)
+  expect_identical(lapply(traces, class), lapply(given, class))
   expect_false(shows(safe, key))
   expect_match(conditionMessage(safe), "body", fixed = TRUE)
   rho_forget(secret)
@@ -151,8 +155,8 @@ test_that("it never fails", {
   loop <- new.env()
   loop$token <- key
   loop$self <- loop
-  facts <- list(message = "m", call = NULL, x = loop)
-  odd <- c(odd, list(structure(class = c("g", "condition"), facts)))
+  looped <- structure(class = c("g", "condition"), list(message = "m", call = NULL, x = loop))
+  odd <- c(odd, list(looped))
   for (condition in odd) {
     safe <- rho_sanitize(condition)
     expect_identical(class(safe), class(condition))

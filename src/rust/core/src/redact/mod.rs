@@ -251,8 +251,7 @@ impl Redactor {
             return;
         }
         let mut found = Vec::new();
-        shapes::find(text, &mut found);
-        names::find(text, &mut found);
+        patterns::find(text, &mut found);
         // Text may be masked again: a marker beside a name is no value.
         spans.extend(found.into_iter().filter(|span| !within_marker(text, span)));
     }
@@ -267,7 +266,7 @@ impl Redactor {
             .rev()
             .find(|&part| text.ends_with(&MARKER.as_bytes()[..part]));
         let marker = text.len() - marker.unwrap_or(0);
-        marker.min(shapes::unfinished(text)).min(names::unfinished(text))
+        marker.min(patterns::unfinished(text))
     }
 
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroize;
 
 use super::squeeze::{self, Squeezed};
-use super::{merge, shapes, Piece, Redactor, MARKER};
+use super::{merge, patterns, Piece, Redactor, MARKER};
 
 /// What is out stays this long before what is not, because it may tell that a secret follows.
-const CONTEXT: usize = shapes::LOOK_BEHIND;
+const CONTEXT: usize = patterns::LOOK_BEHIND;
 
 /// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
 ///
