@@ -20,6 +20,7 @@ mod forms;
 pub mod names;
 #[cfg(test)]
 mod oracle;
+mod patterns;
 pub mod shapes;
 mod squeeze;
 mod stream;
@@ -247,26 +248,26 @@ impl Redactor {
 
     /// What has the shape or the name of a secret.
     fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
-        if !self.patterns {
-            return;
+        if self.patterns {
+            let mut found = Vec::new();
+            patterns::find(text, &mut found);
+            add_patterns(text, found, spans);
         }
-        let mut found = Vec::new();
-        patterns::find(text, &mut found);
-        // Text may be masked again: a marker beside a name is no value.
-        spans.extend(found.into_iter().filter(|span| !within_marker(text, span)));
     }
 
-    /// The place from which on the end of `text` may be the beginning of something with a shape or a name, or of
-    /// a marker.
-    fn unfinished_pattern(&self, text: &[u8]) -> usize {
+    /// The same for a text that may go on, with the place from which on its end may be the beginning of something
+    /// with a shape or a name, or of a marker.
+    fn patterns_so_far(&self, text: &[u8], spans: &mut Vec<Range<usize>>) -> usize {
         if !self.patterns {
             return text.len();
         }
+        let mut found = Vec::new();
+        let unfinished = patterns::find_so_far(text, &mut found);
+        add_patterns(text, found, spans);
         let marker = (1..MARKER.len())
             .rev()
             .find(|&part| text.ends_with(&MARKER.as_bytes()[..part]));
-        let marker = text.len() - marker.unwrap_or(0);
-        marker.min(patterns::unfinished(text))
+        unfinished.min(text.len() - marker.unwrap_or(0))
     }
 
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
@@ -320,6 +321,11 @@ impl<'t> Piece<'t> {
         }
         !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
     }
+}
+
+/// Adds what was found; a text may be masked again, and a marker beside a name is no value.
+fn add_patterns(text: &[u8], found: Vec<Range<usize>>, spans: &mut Vec<Range<usize>>) {
+    spans.extend(found.into_iter().filter(|span| !within_marker(text, span)));
 }
 
 /// Whether what is to be masked is a marker, or a part of one.

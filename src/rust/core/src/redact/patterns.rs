@@ -23,24 +23,30 @@ static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::new(shapes::windows()
 pub fn find(text: &[u8], out: &mut Vec<Range<usize>>) {
     let first = out.len();
     let mut text = Text::new(text);
-    each(&mut text, 0, |found| out.extend(found.spans));
+    each(&mut text, |found| out.extend(found.spans));
     out[first..].sort_unstable_by_key(|span| span.start);
 }
 
-/// The first of the places that [`shapes::unfinished`] and [`names::unfinished`] give, or one before it, so that no
-/// match of either goes over it.
-#[must_use]
-pub fn unfinished(text: &[u8]) -> usize {
+/// The same for a text that may go on, with the place from which on its end may be the beginning of a match or of
+/// a longer one; no match goes over that place. See [`shapes::unfinished`].
+pub fn find_so_far(text: &[u8], out: &mut Vec<Range<usize>>) -> usize {
+    let first = out.len();
     let least = text.len().saturating_sub(REACH);
     let mut text = Text::new(text);
-    let mut found = Vec::new();
     let from = shapes::begun(&mut text).min(names::begun(&mut text));
-    each(&mut text, least, |one| found.push(one));
-    keep_from(&found, from).max(least)
+    let mut near = Vec::new();
+    each(&mut text, |found| {
+        out.extend_from_slice(&found.spans);
+        if found.open || found.spans.last().is_some_and(|span| span.end > least) {
+            near.push(found);
+        }
+    });
+    out[first..].sort_unstable_by_key(|span| span.start);
+    keep_from(&near, from).max(least)
 }
 
-fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
-    FILTER.each(text.bytes, from, |at| {
+fn each(text: &mut Text, mut each: impl FnMut(Found)) {
+    FILTER.each(text.bytes, 0, |at| {
         shapes::check(text, at, &mut each);
         names::check(text, at, &mut each);
     });

@@ -101,11 +101,16 @@ impl Stream {
             last: all,
         };
         self.redactor.known(&piece, &mut self.squeezed, &mut spans);
-        let to = self.context + if all { text.len() } else { self.certain(&piece) };
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
-        self.redactor.patterns(&self.held, &mut spans);
+        let to = if all {
+            self.redactor.patterns(&self.held, &mut spans);
+            self.held.len()
+        } else {
+            let unfinished = self.redactor.patterns_so_far(&self.held, &mut spans);
+            self.context + self.certain(&piece, unfinished.saturating_sub(self.context))
+        };
         // What begins later is found again; what began earlier was found before.
         spans.retain(|span| (self.context..to).contains(&span.start));
         spans.extend(self.masked.map(|end| self.context..end));
@@ -116,14 +121,11 @@ impl Stream {
         out
     }
 
-    /// How much of the piece, of which `squeezed` holds the end, is certain.
-    fn certain(&self, piece: &Piece) -> usize {
+    /// How much of the piece, of which `squeezed` holds the end, is certain, when a pattern may begin at
+    /// `unfinished`.
+    fn certain(&self, piece: &Piece, unfinished: usize) -> usize {
         let known = self.redactor.may_begin(piece, &self.squeezed);
-        let pattern = self
-            .redactor
-            .unfinished_pattern(&self.held)
-            .saturating_sub(self.context);
-        let to = known.min(piece.settled).min(pattern);
+        let to = known.min(piece.settled).min(unfinished);
         self.squeezed.boundary(piece.text, to).0
     }
 
