@@ -13,7 +13,8 @@ use crate::receipt::{log, now, Record, SCHEMA};
 pub fn reveal(secret: &Secret) -> &[u8] {
     let began = Instant::now();
     known::remember(secret);
-    let request = json!({"secret": secret.id(), "label": secret.label(), "source": secret.origin().kind.as_str()});
+    // Named "secret", an id would be masked.
+    let request = json!({"id": secret.id(), "label": secret.label(), "source": secret.origin().kind.as_str()});
     log().append(Record {
         schema: SCHEMA,
         id: crate::random::hex(16),
