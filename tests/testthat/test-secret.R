@@ -216,7 +216,7 @@ test_that("a value that was shown left a receipt without it", {
   expect_identical(nrow(receipts), before + 2L)
   receipt <- RhoReceipt(receipts$json[[before + 1L]])
   expect_identical(receipt@tool, "rho_reveal")
-  expect_identical(receipt@request$secret, secret@id)
+  expect_identical(receipt@request$id, secret@id)
   expect_identical(receipt@request$source, "literal")
   expect_false(any(grepl(value, receipts$json, fixed = TRUE)))
   expect_match(format(receipt), secret@id, all = FALSE)

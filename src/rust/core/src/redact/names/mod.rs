@@ -192,6 +192,10 @@ fn named(text: &mut Text, at: usize, end: usize, word: &str, spans: &mut Vec<Ran
     if within && matches!(kind, Name::Cookie | Name::SetCookie) {
         return Some(start);
     }
+    // Where a shell is, POSIX.1-2017, section 8.3; in the settings of a database it would be a password.
+    if &bytes[start..end] == b"PWD" && text.byte(assignment.value) == Some(b'/') {
+        return Some(start);
+    }
     match kind {
         Name::Authorization => header::authorization(text, &assignment, spans),
         Name::Cookie | Name::SetCookie if header::cookies(text, &assignment, kind, spans) => {}

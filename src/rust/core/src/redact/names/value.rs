@@ -47,7 +47,7 @@ fn looks_secret(value: &[u8], place: Place) -> bool {
     }
     match place {
         Place::Header => true,
-        _ if memchr::memmem::find(shown, b"://").is_some() || is_call(shown) => false,
+        _ if memchr::memmem::find(shown, b"://").is_some() || is_call(shown) || is_path(shown) => false,
         // A number that no string holds is none in code.
         _ if shown.iter().all(u8::is_ascii_digit) => place != Place::Code,
         Place::Quoted => !of_words(shown) && !is_expression(shown),
@@ -155,6 +155,36 @@ fn is_monotonous(value: &[u8]) -> bool {
     let first = value[0];
     let other = value.iter().copied().find(|&byte| byte != first).unwrap_or(first);
     value.iter().all(|&byte| byte == first || byte == other)
+}
+
+/// Whether it is where a file is, in the directories that systems have: names of files may be random.
+fn is_path(value: &[u8]) -> bool {
+    // Filesystem Hierarchy Standard 3.0, section 3, and what macOS has.
+    const DIRECTORIES: [&[u8]; 21] = [
+        b"/bin/",
+        b"/boot/",
+        b"/dev/",
+        b"/etc/",
+        b"/home/",
+        b"/lib/",
+        b"/media/",
+        b"/mnt/",
+        b"/opt/",
+        b"/proc/",
+        b"/root/",
+        b"/run/",
+        b"/sbin/",
+        b"/srv/",
+        b"/sys/",
+        b"/tmp/",
+        b"/usr/",
+        b"/var/",
+        b"/private/",
+        b"/Users/",
+        b"/Library/",
+    ];
+    let drive = matches!(value, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
+    drive || DIRECTORIES.iter().any(|directory| value.starts_with(directory))
 }
 
 /// Whether a name is called or indexed.
