@@ -36,7 +36,7 @@ impl Filter {
         let mut filter = Self {
             places: Box::new([0; 256]),
             // With its length in the type, no look-up is checked.
-            marks: Box::new([0; 1 << 16]),
+            marks: vec![0; 1 << 16].try_into().expect("the length is the same"),
         };
         // Those that begin alike are in one group, so that few bytes begin any of it.
         let beginnings: Vec<_> = windows.chunk_by(|one, other| one[..3] == other[..3]).collect();
