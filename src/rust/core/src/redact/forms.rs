@@ -186,14 +186,17 @@ impl OneValue {
             for before in 0..3_usize {
                 // Bits of the value that belong to the character its first byte shares with the neighbour.
                 let skipped = [0, 4, 2][before];
-                let characters = (value.len() * 8 - skipped) / 6;
-                for index in 0..characters {
-                    let bit = skipped + index * 6;
-                    let (byte, shift) = (bit / 8, bit % 8);
-                    let pair = u16::from(value[byte]) << 8 | u16::from(value.get(byte + 1).copied().unwrap_or(0));
-                    self.scratch.push(alphabet[usize::from(pair >> (10 - shift)) & 63]);
+                let bits = value.len() * 8 - skipped;
+                // With the character that the last byte shares too, as it is at the end, and before a line end.
+                for characters in [bits / 6, bits.div_ceil(6)] {
+                    for index in 0..characters {
+                        let bit = skipped + index * 6;
+                        let (byte, shift) = (bit / 8, bit % 8);
+                        let pair = u16::from(value[byte]) << 8 | u16::from(value.get(byte + 1).copied().unwrap_or(0));
+                        self.scratch.push(alphabet[usize::from(pair >> (10 - shift)) & 63]);
+                    }
+                    self.keep();
                 }
-                self.keep();
             }
         }
     }

@@ -168,6 +168,20 @@ fn base64_in_all_places_and_wraps() {
         }
     }
     program_masked(&value, "bash", &["-c", "echo \"$S\" | base64"], 4);
+    // No character that holds a bit of it stays, be it the last one or followed by a line end.
+    for length in 8..14 {
+        let value = &value[..length];
+        let redactor = Redactor::new([value.as_bytes()]);
+        for (script, left) in [
+            ("printf %s \"$S\" | base64", ["", "==", "="]),
+            ("echo \"$S\" | base64", ["Cg==", "o=", "K"]),
+        ] {
+            if let Some(form) = output("bash", &["-c", script], b"", &[("S", value)]) {
+                let expected = format!("{MARKER}{}", left[length % 3]);
+                assert_eq!(redactor.mask(&form).text, expected.as_bytes(), "{length}");
+            }
+        }
+    }
 }
 
 #[test]
