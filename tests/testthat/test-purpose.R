@@ -56,6 +56,34 @@ test_that("a value that goes to a provider is no entry of an environment, in bot
   }
 })
 
+test_that("no literal and nothing inherited by its name gives tools a provider's credential", {
+  tree <- new_tree()
+  value <- canary()
+  credential <- rho_provider_credential(rho_secret_literal(value), "api.example.org")
+  made <- function(environment) {
+    rho_host_capability(
+      read = tree$root, cwd = tree$root, process = rho_process_unrestricted(),
+      environment = environment
+    )
+  }
+  with_variables(list(OF_TOOLS = paste("Bearer", value)), {
+    for (environment in list(
+      rho_environment(A = "a", B = value),
+      rho_environment(OF_TOOLS = rho_env_inherit())
+    )) {
+      cnd <- expect_error(made(environment), class = "rhocap_error_purpose")
+      expect_match(conditionMessage(cnd), "shared = TRUE", fixed = TRUE)
+      expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE))
+    }
+    shared <- rho_env_secret(rho_secret_literal(value), shared = TRUE)
+    expect_s3_class(made(rho_environment(B = shared)), "rhocap::RhoHostCapability")
+    rm(credential, cnd)
+    invisible(gc())
+    capability <- made(rho_environment(OF_TOOLS = rho_env_inherit()))
+    expect_s3_class(capability, "rhocap::RhoHostCapability")
+  })
+})
+
 test_that("a value in a capability's environment is no provider's while the capability is there", {
   tree <- new_tree()
   value <- canary()

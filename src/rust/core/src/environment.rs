@@ -217,7 +217,8 @@ impl Environment {
     ///
     /// # Errors
     /// `environment`: a name that no shell accepts, a hook that was not named on purpose, a name
-    /// given twice, a value with a NUL byte, or an inherited name that is not set.
+    /// given twice, a value with a NUL byte, or an inherited name that is not set. `purpose`: a value
+    /// that is given as it is or inherited by its name, and is a provider's credential that is alive.
     pub fn new(spec: &EnvironmentSpec) -> Result<Self, Misuse> {
         let mut entries = BTreeMap::new();
         if spec.inherit_all {
@@ -275,6 +276,18 @@ impl Environment {
                     }
                 },
             };
+            if matches!(&held.value, Bytes::Plain(value) if known::holds_credential(value)) {
+                return Err(Misuse::new(
+                    "purpose",
+                    format!(
+                        "The value of `{name}` is, or holds, a provider's credential, so it cannot go into the \
+                         environment of tools: a command could read it and use it. Use another key for tools. If they \
+                         are meant to have this one, say so: rho_environment({name} = rho_env_secret(secret, shared = \
+                         TRUE))."
+                    ),
+                )
+                .with("name", name));
+            }
             entries.insert(name.to_owned(), held);
         }
         // What a command gets may come back in any later text, also when the capability is gone.

@@ -261,6 +261,13 @@ pub(super) fn claim(claim: &purpose::Claim<'_>) -> Result<(), Misuse> {
     result
 }
 
+/// Whether a value is, or holds, a provider's credential that is alive.
+pub(crate) fn holds_credential(value: &[u8]) -> bool {
+    let (holds, dropped) = with_purposes(|purposes| purposes.holds_credential(value));
+    drop(dropped);
+    holds
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{canary, secret, soon};

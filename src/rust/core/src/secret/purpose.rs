@@ -178,11 +178,7 @@ impl Purposes {
                 }
             }
             Claim::Entry(entry) => {
-                let value = entry.secret().expose();
-                let taken = !entry.is_shared()
-                    && credentials
-                        .iter()
-                        .fold(false, |found, one| found | equal::contains(value, one.secret.expose()));
+                let taken = !entry.is_shared() && holds_one(entry.secret().expose(), &credentials);
                 if taken {
                     Err(Misuse::new(
                         "purpose",
@@ -198,6 +194,20 @@ impl Purposes {
         };
         (result, (credentials, entries))
     }
+
+    /// Whether a value is, or holds, one of the credentials.
+    pub(super) fn holds_credential(&mut self, value: &[u8]) -> (bool, Looked) {
+        self.credentials.retain(|one| one.strong_count() > 0);
+        let credentials: Vec<_> = self.credentials.iter().filter_map(Weak::upgrade).collect();
+        (holds_one(value, &credentials), (credentials, Vec::new()))
+    }
+}
+
+fn holds_one(value: &[u8], credentials: &[Arc<Credential>]) -> bool {
+    // Every one is looked at.
+    credentials
+        .iter()
+        .fold(false, |found, one| found | equal::contains(value, one.secret.expose()))
 }
 
 #[cfg(test)]
