@@ -62,7 +62,7 @@ test_that("no literal and nothing inherited by its name gives tools a provider's
   credential <- rho_provider_credential(rho_secret_literal(value), "api.example.org")
   made <- function(environment) {
     rho_host_capability(
-      read = tree$root, cwd = tree$root, process = rho_process_unrestricted(),
+      read = tree$root, cwd = tree$root, process = rho_process_none(),
       environment = environment
     )
   }
