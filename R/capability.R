@@ -515,6 +515,9 @@ capability_words <- function(facts, all) {
       if (any(kinds == "inherited") && !isTRUE(facts$environment_inherited)) {
         paste("inherited by name:", paste(names[kinds == "inherited"], collapse = ", "))
       },
+      if (any(kinds == "secret")) {
+        paste("secret:", paste(names[kinds == "secret"], collapse = ", "))
+      },
       if (!is.null(facts$git)) {
         sprintf("git identity: %s <%s>", shown(facts$git$name), shown(facts$git$email))
       }

@@ -222,8 +222,9 @@ stamp <- function(attributes, facts) {
 
 empty_object <- S7::S7_object()
 
-# Every value prints as the lines that its `format()` gives.
+# Every value prints as the lines that its `format()` gives, without secrets that got into what a
+# person gave: a literal of an environment, say.
 print_lines <- function(x, ...) {
-  writeLines(format(x, ...))
+  writeLines(masked_text(format(x, ...)))
   invisible(x)
 }

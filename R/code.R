@@ -9,6 +9,9 @@ as_code <- function(value) {
     as.call(c(quote(rho_limits), changed))
   } else if (S7::S7_inherits(value, RhoEnvInherit)) {
     quote(rho_env_inherit())
+  } else if (S7::S7_inherits(value, RhoEnvSecret)) {
+    # Which secret cannot be said in code.
+    quote(rho_env_secret(...))
   } else if (S7::S7_inherits(value, RhoEnvironmentGit)) {
     safe <- if (length(value@safe) > 0L) list(safe = value@safe)
     as.call(c(quote(rho_environment_git), value@name, value@email, safe))

@@ -241,6 +241,7 @@ RhoCommandResult <- rho_class(
     bytes_kept = property_number(0),
     bytes_head = property_number(0),
     bytes_invalid = property_number(0),
+    masked = property_number(0),
     duration = property_number(0),
     spilled = S7::new_property(
       S7::class_character,

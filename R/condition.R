@@ -29,10 +29,26 @@
 #' | `rhocap_error_pattern` | a carve-out is no gitignore pattern |
 #' | `rhocap_error_limit` | a limit is out of range |
 #' | `rhocap_error_environment` | an entry's name is not allowed or not valid |
+#' | `rhocap_error_secret_source` | where a secret was to come from there is none |
+#' | `rhocap_error_secret_value` | a secret's value is no text, or too long |
+#' | `rhocap_error_short_secret` | a secret has fewer than 4 bytes |
+#' | `rhocap_error_ordinary_secret` | masking the value would mask ordinary text |
+#' | `rhocap_error_secret_text` | a secret was to become text |
+#' | `rhocap_error_secret_structure` | a secret was to be taken apart, joined or repeated |
+#' | `rhocap_error_purpose` | a secret for one purpose was given for another |
+#' | `rhocap_error_hosts` | a credential's host is none |
+#' | `rhocap_error_credential` | no header can carry the value |
+#' | `rhocap_error_url` | a URL is none that a credential may go to |
+#' | `rhocap_error_header` | a header's name or value is not what a header can have |
+#' | `rhocap_error_reference` | what stands for a credential is where it must not be, or is dead |
+#' | `rhocap_error_forgotten` | [rho_forget()] was called on the value |
 #' | `rhocap_error_stale_handle` | the value was saved, or sent to another process |
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
+#' | `rhocap_error_reference` | a credential's reference stands where it cannot be exchanged |
+#' | `rhocap_error_header` | a header has a name or a value that cannot be sent |
+#' | `rhocap_error_url` | a URL is none, or names a user |
 #' | `rhocap_error_memory` | no memory for an argument, or for the result of a call that is done |
 #' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
 #' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |
@@ -41,6 +57,8 @@
 #' such as `rhocap_error_not_found`), then `rhocap_error_denied` or `rhocap_error_failed`, then
 #' `rhocap_error`. The value is in its field `outcome`. Of a text that was cut at a limit it gives
 #' what there is, with a warning of class `rhocap_warning_truncated`, `rhocap_warning`, `warning`.
+#'
+#' A secret of 4 to 7 bytes is made with a warning of class `rhocap_warning_short_secret`.
 #'
 #' `library()` warns with the class `rhocap_warning_masked` where another package's tools, which are
 #' not restricted, have the names of ours.
@@ -58,7 +76,7 @@ NULL
 abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
   stop(structure(
     class = c(class, "rhocap_error", "error", "condition"),
-    list(message = message, call = NULL, ...)
+    list(message = masked_text(message), call = NULL, ...)
   ))
 }
 
@@ -66,7 +84,7 @@ abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
 warn <- function(kind, message, ...) {
   warning(structure(
     class = c(paste0("rhocap_warning_", kind), "rhocap_warning", "warning", "condition"),
-    list(message = message, call = NULL, ...)
+    list(message = masked_text(message), call = NULL, ...)
   ))
 }
 
@@ -228,11 +246,12 @@ check_choice <- function(x, arg, choices) {
   if (identical(x, choices)) {
     return(choices[[1L]])
   }
+  x <- bare(x)
   if (!is.character(x) || length(x) != 1L || is.na(x) || !x %in% choices) {
     words <- paste0("\"", choices, "\"", collapse = ", ")
     abort("value", sprintf("`%s` must be one of %s.", arg, words), argument = arg)
   }
-  as.vector(x)
+  x
 }
 
 check_class <- function(x, arg, class, made_by) {

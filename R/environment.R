@@ -1,6 +1,6 @@
 # The environment of a capability's commands: built from nothing, entry by entry.
 
-#' @include class.R
+#' @include class.R purpose.R
 NULL
 
 #' The environment of a capability's commands
@@ -13,6 +13,7 @@ NULL
 #' * `NAME = "text"` is a literal.
 #' * `NAME = rho_env_inherit()` takes the R process's value of `NAME`, once, when the capability is
 #'   made.
+#' * `NAME = rho_env_secret(secret)` is a secret: commands get its value, nothing shows it.
 #' * [rho_environment_r()] and [rho_environment_git()] are ready-made parts, given without a name.
 #' * Another `rho_environment()` value adds its entries.
 #'
@@ -20,7 +21,9 @@ NULL
 #' `GIT_CONFIG_*`, `PYTHONSTARTUP` and their like) are refused unless `hooks` names them too, when a
 #' capability is made with them.
 #'
-#' Literal values are shown by print and stand in the digest: give no secret as one.
+#' Literal values are shown by print and stand in the digest: give a secret with [rho_env_secret()].
+#' A value that is, or holds, a provider's credential ([rho_provider_credential()]) is refused, also
+#' as a literal or inherited by its name, unless it is `rho_env_secret(secret, shared = TRUE)`.
 #'
 #' @param ... Entries and parts, see above.
 #' @param hooks Names of start-up and loader hooks among the entries that are meant. A character
@@ -240,7 +243,25 @@ check_entry <- function(value, name) {
   if (S7::S7_inherits(value, RhoEnvInherit)) {
     return(value)
   }
-  check_text(check_string(value, name, "one string or rho_env_inherit()"), name)
+  if (S7::S7_inherits(value, RhoEnvSecret)) {
+    # A dead one is told here, where the call that makes it again can be named.
+    hidden_handle(value)
+    return(value)
+  }
+  if (S7::S7_inherits(value, RhoHidden)) {
+    abort_purpose(value, if (S7::S7_inherits(value, RhoSecret)) {
+      sprintf("Say what it is for: %s = rho_env_secret(secret).", shown(name))
+    } else {
+      paste(
+        "What goes to a provider stays out of the environment of commands.",
+        sprintf("For a secret of the tools' own write %s = rho_env_secret(secret).", shown(name))
+      )
+    })
+  }
+  check_text(
+    check_string(value, name, "one string, rho_env_inherit() or rho_env_secret(secret)"),
+    name
+  )
 }
 
 add_entries <- function(entries, added) {
@@ -257,6 +278,9 @@ environment_as_list <- function(environment) {
   list(
     names = as.character(names(environment@entries)),
     values = as.character(unlist(values)),
+    secrets = lapply(unname(environment@entries), function(value) {
+      if (S7::S7_inherits(value, RhoEnvSecret)) hidden_handle(value)
+    }),
     hooks = environment@hooks,
     inherited = environment@inherited,
     git = if (length(environment@git) > 0L) {
@@ -271,7 +295,13 @@ S7::method(format, RhoEnvironment) <- function(x, ..., all = FALSE) {
     names(x@entries),
     function(name) {
       value <- x@entries[[name]]
-      kind <- if (is.character(value)) paste("=", shown(value)) else "(inherited)"
+      kind <- if (is.character(value)) {
+        paste("=", shown(value))
+      } else if (S7::S7_inherits(value, RhoEnvSecret)) {
+        sprintf("(secret %s)", shown_lines(attr(value, "label", exact = TRUE)))
+      } else {
+        "(inherited)"
+      }
       paste(shown(name), kind)
     },
     ""

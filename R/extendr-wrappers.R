@@ -9,6 +9,14 @@ core_admit <- function(handle, tool, principal, path, access) .Call(wrap__core_a
 
 core_admission_used <- function(handle) .Call(wrap__core_admission_used, handle)
 
+core_header_credential <- function(credential, form, user) .Call(wrap__core_header_credential, credential, form, user)
+
+core_model_auth <- function(credential, headers, base_url, others) .Call(wrap__core_model_auth, credential, headers, base_url, others)
+
+core_auth_shown <- function(handle) .Call(wrap__core_auth_shown, handle)
+
+core_auth_equal <- function(one, other, kind) .Call(wrap__core_auth_equal, one, other, kind)
+
 core_capability_new <- function(spec) .Call(wrap__core_capability_new, spec)
 
 core_capability_narrow <- function(handle, spec) .Call(wrap__core_capability_narrow, handle, spec)
@@ -22,6 +30,16 @@ core_protect_defaults <- function() .Call(wrap__core_protect_defaults)
 core_bash <- function(handle, tool, principal, command, timeout, stdin, spill, live) .Call(wrap__core_bash, handle, tool, principal, command, timeout, stdin, spill, live)
 
 core_edit <- function(handle, tool, principal, path, old, new, count_expected, expected) .Call(wrap__core_edit, handle, tool, principal, path, old, new, count_expected, expected)
+
+core_exchange <- function(url, names, values, body) .Call(wrap__core_exchange, url, names, values, body)
+
+core_echo_mask <- function(handle, value) .Call(wrap__core_echo_mask, handle, value)
+
+core_echo_stream <- function(handle) .Call(wrap__core_echo_stream, handle)
+
+core_echo_push <- function(handle, piece) .Call(wrap__core_echo_push, handle, piece)
+
+core_shown_url <- function(url) .Call(wrap__core_shown_url, url)
 
 core_host_report <- function(supervisor) .Call(wrap__core_host_report, supervisor)
 
@@ -53,7 +71,47 @@ core_receipt_by_id <- function(id) .Call(wrap__core_receipt_by_id, id)
 
 core_json_value <- function(json) .Call(wrap__core_json_value, json)
 
+core_redactor <- function(values) .Call(wrap__core_redactor, values)
+
+core_redact <- function(texts, redactor) .Call(wrap__core_redact, texts, redactor)
+
+core_redact_bytes <- function(bytes, redactor) .Call(wrap__core_redact_bytes, bytes, redactor)
+
+core_redact_pieces <- function(pieces, orders, redactor) .Call(wrap__core_redact_pieces, pieces, orders, redactor)
+
+core_secret_names <- function(names) .Call(wrap__core_secret_names, names)
+
 core_remove <- function(handle, tool, principal, path) .Call(wrap__core_remove, handle, tool, principal, path)
+
+core_http_request <- function(spec) .Call(wrap__core_http_request, spec)
+
+core_request_shown <- function(handle) .Call(wrap__core_request_shown, handle)
+
+core_secret_env <- function(name) .Call(wrap__core_secret_env, name)
+
+core_secret_file <- function(path, name) .Call(wrap__core_secret_file, path, name)
+
+core_secret_descriptor <- function(fd, script) .Call(wrap__core_secret_descriptor, fd, script)
+
+core_secret_given <- function(value, source, detail) .Call(wrap__core_secret_given, value, source, detail)
+
+core_secret_ambient <- function() .Call(wrap__core_secret_ambient)
+
+core_provider_credential <- function(handle, hosts) .Call(wrap__core_provider_credential, handle, hosts)
+
+core_env_secret <- function(handle, shared) .Call(wrap__core_env_secret, handle, shared)
+
+core_hidden_check <- function(handle, kind, again) .Call(wrap__core_hidden_check, handle, kind, again)
+
+core_hidden_equal <- function(one, other, kind) .Call(wrap__core_hidden_equal, one, other, kind)
+
+core_hidden_alias <- function(handle, kind) .Call(wrap__core_hidden_alias, handle, kind)
+
+core_secret_reveal <- function(handle, kind) .Call(wrap__core_secret_reveal, handle, kind)
+
+core_secret_forget <- function(handle, kind) .Call(wrap__core_secret_forget, handle, kind)
+
+core_secret_forget_id <- function(id) .Call(wrap__core_secret_forget_id, id)
 
 core_reject <- function(handle, tool, arguments, code, message) .Call(wrap__core_reject, handle, tool, arguments, code, message)
 

@@ -33,7 +33,8 @@ output_interval <- 0.025
 tell_output <- function(job, on_output) {
   text <- check_boundary(core_job_output(job))
   if (nzchar(text)) {
-    on_output(text)
+    # What the user's function says of its error goes where the user's own code looks.
+    tryCatch(on_output(text), error = function(cnd) stop(rho_sanitize(cnd)))
   }
 }
 

@@ -32,7 +32,8 @@ NULL
 #'     it, in bytes; both from 1}
 #'   \item{`truncated`}{whether text was left out because of `limit`}
 #'   \item{`version`}{the version of the whole file, for `expected` of [rho_write()] and
-#'     [rho_edit()]}
+#'     [rho_edit()]; empty where something was masked}
+#'   \item{`masked`}{how many places of the file were masked, because they hold a secret}
 #'   \item{`path`}{the path below its root, escaped}
 #'   \item{`receipt`}{a [RhoReceipt]}
 #' }
@@ -82,7 +83,8 @@ RhoText <- rho_class(
     first_line = property_number(1),
     first_byte = property_number(1),
     truncated = property_flag(FALSE),
-    version = property_string("")
+    version = property_string(""),
+    masked = property_number(0)
   )
 )
 

@@ -158,6 +158,7 @@ RhoReceipt <- rho_class(
     command = receipt_field("command", list()),
     version_before = receipt_field("version_before"),
     version_after = receipt_field("version_after"),
+    masked = receipt_field("masked", NA_real_),
     bytes = receipt_field("bytes", NA_real_),
     duration_us = receipt_field("duration_us", NA_real_),
     previous = receipt_field("previous")
@@ -178,7 +179,7 @@ is_receipt <- function(json) {
   object <- function(value) is.list(value) && !is.null(names(value))
   kinds <- list(
     list(one(is.character), receipt_texts),
-    list(one(is.numeric), c("seq", "duration_us")),
+    list(one(is.numeric), c("seq", "duration_us", "masked")),
     list(object, c("request", "enforced_by")),
     list(function(value) is.null(value) || is.character(value) && length(value) == 1L, c(
       "code", "message", "stage", "rule", "version_before", "version_after"
@@ -250,7 +251,7 @@ S7::method(format, RhoReceipt) <- function(x, ...) {
     if (length(facts$resolved_to) > 0L) paste("  to:", fact_inline(facts$resolved_to)),
     if (!is.null(facts$effect)) paste("  effect:", facts$effect),
     paste("  enforced by:", fact_inline(enforced)),
-    sprintf("  capability: %s", facts$capability)
+    if (nzchar(facts$capability)) sprintf("  capability: %s", facts$capability)
   )
   # A receipt of the core has no control characters, but anybody can make one.
   vapply(lines, shown_lines, "", USE.NAMES = FALSE)

@@ -18,7 +18,12 @@
 #'    [rho_is_ok()], [rho_unwrap()], [rho_codes()]. Mistakes in your own call are conditions:
 #'    [rhocap_conditions].
 #' 4. **Look at what was done.** [rho_receipts()] and [rho_receipt()].
-#' 5. **Give it to an agent.** [rho_capability_tools()], or one tool at a time with
+#' 5. **Keep secrets.** [rho_secret_env()] and its siblings make one; [rho_provider_credential()]
+#'    and [rho_env_secret()] say what it is for; [rho_reveal()] shows it, [rho_forget()] ends it.
+#' 6. **Send it, unseen.** [rho_model_auth()], [rho_http_request()], [rho_bearer()], [rho_basic()];
+#'    [rho_secret_http_client()], [rho_ellmer_credentials()], [rho_httr2_auth()],
+#'    [rho_curl_fetch()], [rho_ncurl()].
+#' 7. **Give it to an agent.** [rho_capability_tools()], or one tool at a time with
 #'    [rho_tool_read()] and its siblings.
 #'
 #' `vignette("rhocap")` is a tour; in the sources it is `vignettes/rhocap.Rmd`.

@@ -24,6 +24,10 @@ NULL
     get(name, envir = topenv())
   }
   S7::methods_register()
+  hide("rhocap::RhoHidden")
+  # Before anything can show what stands there. Values that cannot be masked are left out.
+  core_secret_ambient()
+  guard_rho_packages()
   # rho.coding attached after us: its constructors stand in front of ours.
   setHook(packageEvent("rho.coding", "attach"), function(...) {
     if (paste0("package:", pkgname) %in% search()) {
@@ -65,4 +69,4 @@ warn_masked <- function(package, what) {
 
 # S7 leaves a copy of each generic of another package that has a method here. With one of print() in
 # the namespace, R would register our S3 method for the copy, where a user's print() does not look.
-rm(list = intersect(c("format", "print"), ls()))
+rm(list = intersect(c("format", "print", "==", "!="), ls()))

@@ -113,6 +113,59 @@ if (inherits(confined, "error")) {
   cat("not covered:", hook@enforced_by$gaps, "\n")
 }
 
+say("A secret: given to a command, and not shown by it")
+secret <- tempfile("secret")
+writeLines(paste(sample(c(letters, 0:9), 32L, replace = TRUE), collapse = ""), secret)
+key <- rho_secret_file(secret)
+show(key)
+given <- host(environment = rho_environment(KEY = rho_env_secret(key)))
+ways <- c(
+  "as it is" = "echo \"$KEY\"",
+  "in base64" = "printf %s \"$KEY\" | base64 -w0",
+  "in hexadecimal" = "printf %s \"$KEY\" | od -An -v -tx1 | tr -d ' \\n'",
+  "as the command has it" = "printf %s \"$KEY\" | wc -c"
+)
+for (way in names(ways)) {
+  tell_command(way, rho_bash(given, ways[[way]]))
+}
+value <- rho_reveal(key)
+cat("an error that carried it: ")
+cat(conditionMessage(rho_sanitize(simpleError(paste("401: incorrect key", value)))), "\n")
+
+say("A request: a reference in R, the value on the wire")
+# A server in another process, which writes down the header that it gets.
+port <- sample(20000:60000, 1L)
+heard <- tempfile("heard")
+server <- sprintf(
+  paste(
+    "at <- serverSocket(%d); file.create('%s.ready'); to <- socketAccept(at, open = 'r+b');",
+    "while (nzchar(line <- readLines(to, 1L))) cat(line, '\\n', file = '%s', append = TRUE);",
+    "writeLines(c('HTTP/1.1 200 OK\\r', 'Content-Length: 2\\r', '\\r', 'ok'), to, sep = '\\n');",
+    "flush(to); Sys.sleep(1)"
+  ),
+  port, heard, heard
+)
+value <- paste(sample(c(letters, 0:9), 32L, replace = TRUE), collapse = "")
+provider <- rho_provider_credential(
+  rho_secret_literal(value),
+  hosts = sprintf("127.0.0.1:%d", port)
+)
+show(rho_model_auth(provider))
+request <- rho_http_request(
+  "GET",
+  sprintf("http://127.0.0.1:%d/v1/models", port),
+  headers = list(authorization = rho_bearer(provider))
+)
+show(request)
+if (requireNamespace("curl", quietly = TRUE)) {
+  system2("Rscript", c("-e", shQuote(server)), wait = FALSE, stdout = FALSE, stderr = FALSE)
+  for (look in 1:100) if (file.exists(paste0(heard, ".ready"))) break else Sys.sleep(0.05)
+  show(rho_curl_fetch(request))
+  cat("the server got the value:", any(grepl(value, readLines(heard), fixed = TRUE)), "\n")
+} else {
+  cat("With the package curl installed, rho_curl_fetch(request) sends it.\n")
+}
+
 say("Every call left a receipt")
 receipts <- rho_receipts()
 is_command <- receipts$tool == "rho_bash"

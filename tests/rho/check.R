@@ -280,6 +280,10 @@ for (kind in names(Filter(Negate(is.null), hosts))) {
 }
 Sys.unsetenv("CHECK_PLANTED_KEY")
 
+# What R shows of Rho's values.
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(dirname(script), "classes.R"), local = TRUE)
+
 # Speed, beside rho.coding's own tool in the same process.
 seconds <- function(tool) {
   begun <- proc.time()[["elapsed"]]
@@ -294,6 +298,10 @@ cat(sprintf(
   "bash tool: rhocap %.1f ms, rho.coding %.1f ms, ratio %.3f\n",
   median_of(1L), median_of(2L), median_of(1L) / median_of(2L)
 ))
+
+# Auths, requests and the client.
+script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(dirname(script), "auth.R"), local = TRUE)
 
 cat(sprintf(
   "check-rho: %d passed with rho.coding %s on R %s\n",

@@ -13,9 +13,25 @@ bad_values <- function(tree, capability) {
   attr(swapped, "handle") <- attr(rho_admit(capability, "f"), "handle")
   bytes <- "\xff\xfe"
   Encoding(bytes) <- "bytes"
+  key <- rho_provider_credential(rho_secret_literal("a-key-of-no-use"), "127.0.0.1:1")
+  auth <- rho_model_auth(key)
+  request <- rho_http_request("GET", "http://127.0.0.1:1/", timeout_ms = 200L, auth = auth)
   latin1 <- "caf\xe9"
   Encoding(latin1) <- "latin1"
+  value <- paste(sample(letters), collapse = "")
+  secret <- rho_secret_literal(value)
+  forgotten <- rho_secret_literal(value)
+  rho_forget(forgotten)
+  credential <- rho_provider_credential(secret, "api.example.org")
+  entry <- rho_env_secret(secret, shared = TRUE)
+  swapped_secret <- secret
+  attr(swapped_secret, "handle") <- attr(entry, "handle")
+  bare_secret <- secret
+  attr(bare_secret, "handle") <- NULL
+  attr(bare_secret, "label") <- list(1)
   list(
+    secret, credential, entry, dead(secret), dead(credential), dead(entry), forgotten,
+    swapped_secret, bare_secret, RhoSecret, "api.example.org", "*.example.org",
     NULL, NA, NA_character_, NA_integer_, NA_real_, NaN, TRUE, FALSE, logical(), c(TRUE, NA),
     0, 1, -1, 0.5, 3L, Inf, -Inf, 2^31, 2^53, 2^53 + 2, 1e300, numeric(), c(1, 2), 1:3, 1e9:1,
     "", "f", "a", ".", "..", "nope", "/", "../ROOT-evil/secret", "/etc/passwd", "~", "$HOME",
@@ -42,7 +58,12 @@ bad_values <- function(tree, capability) {
     rho_environment_git("a", "b"), rho_process_none(), rho_process_confined(),
     rho_process_unrestricted(), rho_network_none(), rho_network_host(), rho_placement_local(),
     rho_placement_mirai("x"), rho_tool_read(capability)@execute("1", list(path = "f")),
-    simpleError("e"), asNamespace("base")
+    simpleError("e"), asNamespace("base"),
+    key, auth, dead(auth), rho_basic("ada", key), dead(rho_bearer(key)), request, dead(request),
+    list(`x-api-key` = key), list(a = latin1), list(a = bytes), list(a = list(b = key)),
+    "http://127.0.0.1:1/", "GET", if (requireNamespace("httr2", quietly = TRUE)) {
+      httr2::request("http://127.0.0.1:1/")
+    }
   )
 }
 
@@ -98,8 +119,10 @@ run_draws <- function(export, draws, tree, log) {
     problem <- tryCatch(
       {
         value <- do.call(fun, arguments, quote = TRUE)
-        # What a call gives can be shown, and a tool can be called.
-        if (S7::S7_inherits(value) || is.list(value)) utils::capture.output(print(value))
+        # What a call gives can be shown, unless it is only handed through, and a tool can be
+        # called.
+        ours <- !inherits(value, "hostile") && (S7::S7_inherits(value) || is.list(value))
+        if (ours) utils::capture.output(print(value))
         if (S7::S7_inherits(value, RhoTool)) {
           answer <- value@execute("1", values[[sample.int(length(values), 1L)]])
           params <- draw_arguments(value@execute, values, capability)
@@ -111,6 +134,8 @@ run_draws <- function(export, draws, tree, log) {
         NULL
       },
       rhocap_error = function(cnd) if (is.null(conditionCall(cnd))) NULL else "has a call",
+      # A short secret, say.
+      rhocap_warning = function(cnd) if (is.null(conditionCall(cnd))) NULL else "has a call",
       error = function(cnd) paste("error:", conditionMessage(cnd)[[1]]),
       warning = function(cnd) paste("warning:", conditionMessage(cnd)[[1]])
     )

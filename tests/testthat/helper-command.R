@@ -10,6 +10,15 @@ command_capability <- function(tree, ...) {
   )
 }
 
+confined_capability <- function(tree, ...) {
+  tryCatch(
+    tree_capability(tree, process = rho_process_confined(), ...),
+    rhocap_error_not_enforceable = function(cnd) {
+      skip_unless_host("confined", FALSE, conditionMessage(cnd))
+    }
+  )
+}
+
 # The text of a command that sleeps under the name `mark`, which is found whatever becomes of its
 # parents, session and environment.
 marked_sleep <- function(mark) sprintf("exec -a %s sleep 60", mark)

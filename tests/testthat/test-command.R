@@ -178,7 +178,7 @@ test_that("output arrives while the command runs, as whole text", {
   result <- rho_bash(
     capability,
     paste(
-      "printf 'a\\xe2'; until test -e heard; do sleep 0.02; done;",
+      "printf 'a\\n\\xe2'; until test -e heard; do sleep 0.02; done;",
       "printf '\\x82\\xac\\033[1mb\\n'"
     ),
     timeout = 120,
@@ -187,10 +187,10 @@ test_that("output arrives while the command runs, as whole text", {
       put(file.path(tree$root, "heard"), "")
     }
   )
-  expect_identical(pieces[[1L]], "a")
-  expect_identical(paste(pieces, collapse = ""), "a\u20acb\n")
+  expect_identical(pieces[[1L]], "a\n")
+  expect_identical(paste(pieces, collapse = ""), "a\n\u20acb\n")
   expect_identical(result@ended, "exited")
-  expect_identical(result@output, "a\u20acb\n")
+  expect_identical(result@output, "a\n\u20acb\n")
 })
 
 test_that("output is told at most forty times a second", {

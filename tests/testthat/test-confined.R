@@ -1,15 +1,6 @@
 # Commands that the kernel confines, from R. The mechanisms one by one are tested beside the
 # supervisor.
 
-confined_capability <- function(tree, ...) {
-  tryCatch(
-    tree_capability(tree, process = rho_process_confined(), ...),
-    rhocap_error_not_enforceable = function(cnd) {
-      skip_unless_host("confined", FALSE, conditionMessage(cnd))
-    }
-  )
-}
-
 test_that("a confined command sees its directories, and nothing else", {
   tree <- new_tree()
   put(file.path(tree$root, ".env"), "KEY=do-not-show")

@@ -36,6 +36,13 @@ test_that("the demo allows, refuses and records what it says", {
     "^R has a key, bash has not +key: none \\|",
     "^unless it is named +key: planted-in-R \\|",
     "<RhoCommandResult> timed out, signal 9 \\(SIGKILL\\)",
+    "^as it is +\\[redacted by rhocap\\] \\| exited$",
+    "^in base64 +\\[redacted by rhocap\\]",
+    "^in hexadecimal +\\[redacted by rhocap\\] \\| exited$",
+    "^an error that carried it: 401: incorrect key \\[redacted by rhocap\\]",
+    "^<RhoModelAuth> ",
+    "^  authorization: Bearer \\[credential ",
+    if (requireNamespace("curl", quietly = TRUE)) "^the server got the value: TRUE",
     "^ +15 +rho_bash .* TimedOut +none$"
   )
   if ("confined" %in% rho_host_report()@facts$processes) {

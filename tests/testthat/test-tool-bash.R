@@ -63,8 +63,9 @@ test_that("updates say what there is so far", {
       stop("what a runtime makes of it does not matter")
     }
   )
-  # How many there are depends on how busy R is.
-  expect_identical(told[[1L]], "a\n")
+  # How many there are depends on how busy R is. The end of a line waits where a known secret, or a
+  # form of one, could begin with it.
+  expect_gte(length(told), 1L)
   expect_true(all(vapply(told, function(text) startsWith("a\nb\nc\n", text), NA)))
 })
 

@@ -8,7 +8,8 @@ use rhocap_core::verb::Target;
 use crate::admission;
 use crate::sexp::{element, Element};
 
-fn wrong_type(name: &str, wanted: &str) -> Misuse {
+/// A value of another type than the one that is wanted.
+pub fn wrong_type(name: &str, wanted: &str) -> Misuse {
     Misuse::new("type", format!("`{name}` must be {wanted}.")).with("argument", name)
 }
 
@@ -34,7 +35,7 @@ fn text_at<'a>(value: &'a Robj, index: usize, name: &str) -> Result<&'a str, Mis
     match element(value, index) {
         None => Err(wrong_type(name, "one string")),
         Some(Element::Missing) => Err(missing(name)),
-        Some(Element::Other(_)) => Err(not_utf8(name)),
+        Some(Element::Other(..)) => Err(not_utf8(name)),
         Some(Element::Bytes(bytes)) => std::str::from_utf8(bytes).map_err(|_| not_utf8(name)),
     }
 }
@@ -84,7 +85,7 @@ impl Texts {
         let (bytes, valid) = match element(value, 0) {
             None => return Err(wrong_type(name, "one string")),
             Some(Element::Missing) => return Err(missing(name)),
-            Some(Element::Other(bytes)) => (bytes, false),
+            Some(Element::Other(bytes, _)) => (bytes, false),
             Some(Element::Bytes(bytes)) => (bytes, std::str::from_utf8(bytes).is_ok()),
         };
         if !valid {

@@ -17,6 +17,7 @@ use crate::condition::guard;
 use crate::handle::{held, hold};
 use crate::job::Work;
 use crate::outcome::pair;
+use crate::secret;
 use crate::sexp::{element, Element};
 use crate::value::Plain;
 
@@ -137,8 +138,20 @@ fn environment(value: &Robj) -> Result<EnvironmentSpec, Misuse> {
     let fields = Fields::of(value, "environment")?;
     let names = texts(fields.need("names")?, "environment")?;
     let values = fields.need("values")?;
+    let secrets: Vec<Robj> = fields
+        .need("secrets")?
+        .as_list()
+        .map(|list| list.values().collect())
+        .unwrap_or_default();
     let mut entries = Vec::with_capacity(names.len());
     for (index, name) in names.into_iter().enumerate() {
+        if let Some(handle) = secrets.get(index).filter(|handle| !handle.is_null()) {
+            entries.push(Entry {
+                name,
+                source: Source::Secret(secret::entry(handle)?),
+            });
+            continue;
+        }
         // NA stands for the value that the R process has.
         let source = match element(values, index) {
             Some(Element::Missing) => Source::Inherit,

@@ -74,6 +74,7 @@ pub fn facts(command: Command) -> Facts {
         ("bytes_total", record.output.bytes.into()),
         ("bytes_kept", record.output.kept.into()),
         ("bytes_head", head.into()),
+        ("masked", command.masked.into()),
         ("bytes_invalid", record.output.invalid.into()),
         ("duration", seconds(record.ran_us)),
         ("spilled", path(spilled)),

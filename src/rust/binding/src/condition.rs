@@ -6,6 +6,7 @@ use std::sync::Once;
 
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
+use rhocap_core::secret::known;
 
 use crate::sexp::build;
 use crate::value::Plain;
@@ -31,14 +32,16 @@ pub fn guard(body: impl FnOnce() -> Result<Plain, Misuse>) -> Robj {
 }
 
 fn describe(misuse: Misuse) -> Robj {
+    let redactor = known::redactor();
+    let masked = |text: &str| redactor.mask_text(text).text.into_owned();
     let fields = misuse
         .fields
-        .into_iter()
-        .map(|(name, value)| (name, value.into()))
+        .iter()
+        .map(|(name, value)| (*name, masked(value).into()))
         .collect();
     let described = Plain::Named(vec![
         ("rhocap_misuse", misuse.kind.into()),
-        ("message", misuse.message.into()),
+        ("message", masked(&misuse.message).into()),
         ("fields", Plain::Named(fields)),
     ]);
     // Short texts: nothing here can fail.

@@ -10,10 +10,12 @@
 
 mod admission;
 mod argument;
+mod auth;
 mod capability;
 mod command;
 mod condition;
 mod edit;
+mod exchange;
 mod handle;
 mod host_report;
 mod job;
@@ -23,7 +25,10 @@ mod moving;
 mod outcome;
 mod read;
 mod receipt;
+mod redact;
 mod remove;
+mod request;
+mod secret;
 mod sexp;
 mod tool;
 mod value;
@@ -34,9 +39,11 @@ use extendr_api::prelude::*;
 extendr_module! {
     mod rhocap;
     use admission;
+    use auth;
     use capability;
     use command;
     use edit;
+    use exchange;
     use host_report;
     use job;
     use list;
@@ -44,7 +51,10 @@ extendr_module! {
     use outcome;
     use read;
     use receipt;
+    use redact;
     use remove;
+    use request;
+    use secret;
     use tool;
     use write;
 }

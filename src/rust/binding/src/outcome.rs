@@ -95,6 +95,7 @@ fn result(value: Value) -> (&'static str, Facts) {
                 ("first_byte", read.first_byte.into()),
                 ("truncated", read.truncated.into()),
                 ("version", read.version.into()),
+                ("masked", read.masked.into()),
             ],
         ),
         Value::Written(written) => (
@@ -182,7 +183,7 @@ fn core_shown(texts: Robj, as_text: Robj) -> Robj {
             escape::display
         };
         let shown = (0..texts.len()).map(|index| match element(&texts, index) {
-            Some(Element::Bytes(bytes) | Element::Other(bytes)) => show(bytes),
+            Some(Element::Bytes(bytes) | Element::Other(bytes, _)) => show(bytes),
             Some(Element::Missing) => "NA".to_owned(),
             None => "?".to_owned(),
         });

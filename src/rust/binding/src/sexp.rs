@@ -51,8 +51,8 @@ const STRSXP: c_uint = 16;
 const VECSXP: c_uint = 19;
 const RAWSXP: c_uint = 24;
 const CE_UTF8: c_int = 1;
-const CE_LATIN1: c_int = 4;
-const CE_BYTES: c_int = 2;
+const CE_LATIN1: c_int = 2;
+const CE_BYTES: c_int = 3;
 
 /// What one element of a character vector is.
 pub enum Element<'a> {
@@ -61,7 +61,31 @@ pub enum Element<'a> {
     /// Bytes in UTF-8, or in the session's encoding, which the reader must check.
     Bytes(&'a [u8]),
     /// Bytes marked as latin1 or as no text at all, so not to be taken as UTF-8.
-    Other(&'a [u8]),
+    Other(&'a [u8], Encoding),
+}
+
+/// How R marks the bytes of a string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// Without a mark: the session's own.
+    Native,
+    /// UTF-8.
+    Utf8,
+    /// latin1.
+    Latin1,
+    /// No text at all.
+    Bytes,
+}
+
+impl Encoding {
+    fn mark(self) -> c_int {
+        match self {
+            Self::Native => 0,
+            Self::Utf8 => CE_UTF8,
+            Self::Latin1 => CE_LATIN1,
+            Self::Bytes => CE_BYTES,
+        }
+    }
 }
 
 /// The element `index` of a character vector.
@@ -83,11 +107,10 @@ pub fn element(vector: &Robj, index: usize) -> Option<Element<'_>> {
         }
         let length = usize::try_from(LENGTH(string)).ok()?;
         let bytes = slice::from_raw_parts(R_CHAR(string).cast::<u8>(), length);
-        let marked = matches!(Rf_getCharCE(string), CE_LATIN1 | CE_BYTES);
-        Some(if marked && !bytes.is_ascii() {
-            Element::Other(bytes)
-        } else {
-            Element::Bytes(bytes)
+        Some(match Rf_getCharCE(string) {
+            CE_LATIN1 if !bytes.is_ascii() => Element::Other(bytes, Encoding::Latin1),
+            CE_BYTES if !bytes.is_ascii() => Element::Other(bytes, Encoding::Bytes),
+            _ => Element::Bytes(bytes),
         })
     }
 }
@@ -152,6 +175,10 @@ fn size(plain: &Plain) -> Option<usize> {
         Plain::Numbers(numbers) => 8 * numbers.len(),
         Plain::Bytes(bytes) => bytes.len(),
         Plain::Texts(texts) => texts.iter().flatten().map(|given| text(given)).sum::<Option<usize>>()?,
+        Plain::Encoded(texts) => {
+            let bytes = |bytes: &[u8]| c_int::try_from(bytes.len()).ok().map(|_| OBJECT + bytes.len());
+            texts.iter().map(|(given, _)| bytes(given)).sum::<Option<usize>>()?
+        }
         Plain::List(items) => items.iter().map(size).sum::<Option<usize>>()?,
         Plain::Named(fields) => fields.iter().map(|(_, value)| size(value)).sum::<Option<usize>>()?,
         Plain::Object(fields) => fields
@@ -197,6 +224,14 @@ unsafe fn make(plain: &Plain) -> Sexp {
             for (index, text) in texts.iter().enumerate() {
                 let string = text.as_ref().map_or(R_NaString, |text| characters(text));
                 SET_STRING_ELT(vector, length(index), string);
+            }
+            Rf_unprotect(1);
+            vector
+        }
+        Plain::Encoded(texts) => {
+            let vector = Rf_protect(Rf_allocVector(STRSXP, length(texts.len())));
+            for (index, (bytes, encoding)) in texts.iter().enumerate() {
+                SET_STRING_ELT(vector, length(index), encoded(bytes, *encoding));
             }
             Rf_unprotect(1);
             vector
@@ -250,12 +285,16 @@ fn length(size: usize) -> isize {
 
 /// A string of R, up to a NUL byte, which it cannot hold.
 unsafe fn characters(text: &str) -> Sexp {
-    let whole = text.find('\0').map_or(text, |nul| &text[..nul]);
+    encoded(text.as_bytes(), Encoding::Utf8)
+}
+
+unsafe fn encoded(bytes: &[u8], encoding: Encoding) -> Sexp {
+    let whole = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     // Longer texts were refused.
     Rf_mkCharLenCE(
-        whole.as_ptr().cast(),
-        c_int::try_from(whole.len()).unwrap_or(0),
-        CE_UTF8,
+        bytes.as_ptr().cast(),
+        c_int::try_from(whole).unwrap_or(0),
+        encoding.mark(),
     )
 }
 

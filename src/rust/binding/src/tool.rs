@@ -51,7 +51,7 @@ fn to_json(value: &Robj, depth: usize, left: &mut usize) -> Value {
             return items.into();
         }
         let name = |index: usize| match element(&names, index) {
-            Some(Element::Bytes(bytes) | Element::Other(bytes)) => shown(bytes),
+            Some(Element::Bytes(bytes) | Element::Other(bytes, _)) => shown(bytes),
             _ => String::new(),
         };
         return items
@@ -64,7 +64,7 @@ fn to_json(value: &Robj, depth: usize, left: &mut usize) -> Value {
     let items: Vec<Value> = if value.is_string() {
         (0..size)
             .map(|index| match element(value, index) {
-                Some(Element::Bytes(bytes) | Element::Other(bytes)) => shown(bytes).into(),
+                Some(Element::Bytes(bytes) | Element::Other(bytes, _)) => shown(bytes).into(),
                 Some(Element::Missing) | None => Value::Null,
             })
             .collect()

@@ -3,6 +3,8 @@
 use extendr_api::prelude::*;
 use serde_json::Value;
 
+use crate::sexp::Encoding;
+
 /// What an exported function gives back. It becomes R objects in one place, [`crate::sexp::build`],
 /// because extendr takes a lock and a hash table for each object that it makes.
 pub enum Plain {
@@ -22,6 +24,8 @@ pub enum Plain {
     Numbers(Vec<Option<f64>>),
     /// A character vector, with `NA` where there is none.
     Texts(Vec<Option<String>>),
+    /// A character vector of bytes, each in the encoding that it is marked with.
+    Encoded(Vec<(Vec<u8>, Encoding)>),
     /// A raw vector.
     Bytes(Vec<u8>),
     /// A list without names.

@@ -8,6 +8,7 @@ use serde_json::{json, Value};
 
 use crate::misuse::Misuse;
 use crate::private::Private;
+use crate::secret::{known, EnvSecret};
 
 /// Where an entry's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Source {
     Literal(String),
     /// The value of the same name in this process, taken when the capability is made, never shown.
     Inherit,
+    /// A secret for commands, never shown.
+    Secret(EnvSecret),
 }
 
 /// One entry as it was asked for.
@@ -62,6 +65,8 @@ pub enum Kind {
     Literal,
     /// A value of this process, by name.
     Inherited,
+    /// A secret.
+    Secret,
 }
 
 impl Kind {
@@ -73,6 +78,7 @@ impl Kind {
             Self::Private => "private",
             Self::Literal => "literal",
             Self::Inherited => "inherited",
+            Self::Secret => "secret",
         }
     }
 }
@@ -80,7 +86,22 @@ impl Kind {
 #[derive(Clone)]
 struct Held {
     kind: Kind,
-    value: Vec<u8>,
+    value: Bytes,
+}
+
+#[derive(Clone)]
+enum Bytes {
+    Plain(Vec<u8>),
+    Secret(EnvSecret),
+}
+
+impl Bytes {
+    fn get(&self) -> &[u8] {
+        match self {
+            Self::Plain(bytes) => bytes,
+            Self::Secret(entry) => entry.secret().expose(),
+        }
+    }
 }
 
 /// The minimal set, for an environment to start from; for git's sake the system's configuration, which a
@@ -92,7 +113,7 @@ fn minimal(git: bool) -> BTreeMap<String, Held> {
         } else {
             Kind::Minimal
         };
-        let value = value.as_bytes().to_vec();
+        let value = Bytes::Plain(value.as_bytes().to_vec());
         ((*name).to_owned(), Held { kind, value })
     };
     let without_system = git.then_some(&("GIT_CONFIG_NOSYSTEM", "1"));
@@ -196,13 +217,14 @@ impl Environment {
     ///
     /// # Errors
     /// `environment`: a name that no shell accepts, a hook that was not named on purpose, a name
-    /// given twice, a value with a NUL byte, or an inherited name that is not set.
+    /// given twice, a value with a NUL byte, or an inherited name that is not set. `purpose`: a value
+    /// that is given as it is or inherited by its name, and is a provider's credential that is alive.
     pub fn new(spec: &EnvironmentSpec) -> Result<Self, Misuse> {
         let mut entries = BTreeMap::new();
         if spec.inherit_all {
             for (name, value) in std::env::vars_os() {
                 if let Some(name) = name.to_str() {
-                    let value = value.as_bytes().to_vec();
+                    let value = Bytes::Plain(value.as_bytes().to_vec());
                     entries.insert(
                         name.to_owned(),
                         Held {
@@ -236,12 +258,16 @@ impl Environment {
                 }
                 Source::Literal(value) => Held {
                     kind: Kind::Literal,
-                    value: value.clone().into_bytes(),
+                    value: Bytes::Plain(value.clone().into_bytes()),
+                },
+                Source::Secret(entry) => Held {
+                    kind: Kind::Secret,
+                    value: Bytes::Secret(entry.clone()),
                 },
                 Source::Inherit => match std::env::var_os(name) {
                     Some(value) => Held {
                         kind: Kind::Inherited,
-                        value: value.as_bytes().to_vec(),
+                        value: Bytes::Plain(value.as_bytes().to_vec()),
                     },
                     None => {
                         return Err(bad(name, format!(
@@ -250,7 +276,25 @@ impl Environment {
                     }
                 },
             };
+            if matches!(&held.value, Bytes::Plain(value) if known::holds_credential(value)) {
+                return Err(Misuse::new(
+                    "purpose",
+                    format!(
+                        "The value of `{name}` is, or holds, a provider's credential, so it cannot go into the \
+                         environment of tools: a command could read it and use it. Use another key for tools. If they \
+                         are meant to have this one, say so: rho_environment({name} = rho_env_secret(secret, shared = \
+                         TRUE))."
+                    ),
+                )
+                .with("name", name));
+            }
             entries.insert(name.to_owned(), held);
+        }
+        // What a command gets may come back in any later text, also when the capability is gone.
+        for held in entries.values() {
+            if let Bytes::Secret(entry) = &held.value {
+                known::remember(entry.secret());
+            }
         }
         if let Some(git) = &spec.git {
             let texts = [&git.name, &git.email].into_iter().chain(&git.safe);
@@ -310,7 +354,7 @@ impl Environment {
                 (Kind::Private, _) => Some(private.temporary()),
                 _ => None,
             };
-            let value = own.map_or_else(|| held.value.clone(), |path| path.into_os_string().into_vec());
+            let value = own.map_or_else(|| held.value.get().to_vec(), |path| path.into_os_string().into_vec());
             [name.as_bytes(), b"=", &value].concat()
         };
         self.entries.iter().map(one).collect()
@@ -344,7 +388,7 @@ impl Environment {
             .map(|(name, held)| {
                 let mut shown = json!({"name": name, "kind": held.kind.as_str()});
                 if matches!(held.kind, Kind::Literal | Kind::Minimal) {
-                    shown["value"] = String::from_utf8_lossy(&held.value).into();
+                    shown["value"] = String::from_utf8_lossy(held.value.get()).into();
                 }
                 shown
             })
@@ -441,6 +485,31 @@ mod tests {
         assert!(environment
             .names()
             .any(|(name, kind)| name == "MY_API_KEY" && kind == Kind::Literal));
+    }
+
+    #[test]
+    fn secrets_are_delivered_and_not_described() {
+        use crate::secret::tests::{canary, secret};
+        let value = canary();
+        let spec = |value: &str| EnvironmentSpec {
+            entries: vec![Entry {
+                name: "KEY".to_owned(),
+                source: Source::Secret(EnvSecret::new(secret(value), false).unwrap()),
+            }],
+            ..EnvironmentSpec::default()
+        };
+        let environment = Environment::new(&spec(&value)).unwrap();
+        assert_eq!(environment.entries["KEY"].value.get(), value.as_bytes());
+        let shown = environment.describe();
+        assert!(!shown.to_string().contains(&value));
+        assert!(shown
+            .as_array()
+            .unwrap()
+            .contains(&json!({"name": "KEY", "kind": "secret"})));
+        // Nothing of the value is in what the digest covers.
+        assert_eq!(shown, Environment::new(&spec(&canary())).unwrap().describe());
+        drop(environment);
+        assert!(known::redactor().mask(value.as_bytes()).count > 0);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::secret::known;
+
 /// The text of `bytes` in which everything that could mislead a reader is escaped: control
 /// characters, bidirectional and invisible format characters, line and paragraph separators,
 /// backslashes, and bytes that are no UTF-8 (`\xNN`).
 ///
-/// The result is one line; different inputs give different results.
+/// The result is one line; different inputs give different results, but that secrets are masked.
 ///
 /// ```
 /// assert_eq!(rhocap_core::escape::display(b"a\nb"), "a\\nb");
@@ -14,6 +16,12 @@ use std::fmt::Write as _;
 /// ```
 #[must_use]
 pub fn display(bytes: &[u8]) -> String {
+    escaped(&known::redactor().mask(bytes).text, false)
+}
+
+/// The same, secrets included, for what nobody is shown: a digest must not depend on what is known.
+#[must_use]
+pub(crate) fn exact(bytes: &[u8]) -> String {
     escaped(bytes, false)
 }
 
@@ -21,7 +29,7 @@ pub fn display(bytes: &[u8]) -> String {
 /// for themselves, so that different inputs can give the same result.
 #[must_use]
 pub fn display_text(bytes: &[u8]) -> String {
-    escaped(bytes, true)
+    escaped(&known::redactor().mask(bytes).text, true)
 }
 
 fn escaped(bytes: &[u8], as_text: bool) -> String {
@@ -51,8 +59,10 @@ fn escaped(bytes: &[u8], as_text: bool) -> String {
 /// [`display`], cut to at most `most` bytes and `...`, which tells that something was left out.
 #[must_use]
 pub fn display_bounded(bytes: &[u8], most: usize) -> String {
+    // Masked before it is cut: half a secret is none that is known.
+    let bytes = &*known::redactor().mask(bytes).text;
     // A cut inside a character is shown as the bytes it left.
-    let mut shown = display(&bytes[..bytes.len().min(most)]);
+    let mut shown = exact(&bytes[..bytes.len().min(most)]);
     if shown.len() <= most && bytes.len() <= most {
         return shown;
     }

@@ -90,6 +90,7 @@ codes! {
     RootGone, Failed, "The root directory was deleted after the capability was made.";
     Contended, Failed, "Another program changed the entry during the call.";
     LostUpdate, Failed, "The file is not in the expected version.";
+    RedactedContent, Failed, "The text holds the mark of a redaction, or the change would bring out what is masked.";
     NotText, Failed, "The file is not valid UTF-8 text, or holds a NUL byte.";
     CountMismatch, Failed, "The text to replace does not occur as often as expected.";
     OwnershipLost, Failed, "The file's owner cannot be kept, so it was not replaced.";

@@ -13,6 +13,14 @@ struct Owned<T: 'static> {
     next: PerProcess<T>,
 }
 
+impl<T> Owned<T> {
+    #[allow(clippy::unnecessary_box_returns, reason = "the type holds itself")]
+    fn new(process: u32, value: T) -> Box<Self> {
+        let next = PerProcess(OnceLock::new());
+        Box::new(Self { process, value, next })
+    }
+}
+
 impl<T: Default> PerProcess<T> {
     /// Nothing yet.
     pub const fn new() -> Self {
@@ -22,17 +30,22 @@ impl<T: Default> PerProcess<T> {
     /// This process's own.
     pub fn get(&'static self) -> &'static T {
         let process = std::process::id();
-        let owned = self.0.get_or_init(|| {
-            Box::new(Owned {
-                process,
-                value: T::default(),
-                next: Self::new(),
-            })
-        });
+        let owned = self.0.get_or_init(|| Owned::new(process, T::default()));
         if owned.process == process {
             &owned.value
         } else {
             owned.next.get()
         }
+    }
+
+    /// This process's own; in a fork what `inherit` makes of that of the process it was forked from.
+    pub fn get_or_inherit(&'static self, inherit: fn(&T) -> T) -> &'static T {
+        let process = std::process::id();
+        let mut owned = self.0.get_or_init(|| Owned::new(process, T::default()));
+        while owned.process != process {
+            // One for each fork on the way that asked.
+            owned = owned.next.0.get_or_init(|| Owned::new(process, inherit(&owned.value)));
+        }
+        &owned.value
     }
 }

@@ -29,6 +29,7 @@ fn one(command: &str, cancel: &Cancel, on_output: &mut dyn FnMut(&[u8])) -> Ran 
         input: None,
         directory: directory.as_fd(),
         output_bytes: 1 << 16,
+        redactor: &rhocap_core::secret::known::redactor(),
     };
     run(&program, &command, cancel, on_output).expect("a supervisor")
 }

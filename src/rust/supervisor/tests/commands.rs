@@ -59,6 +59,7 @@ fn what_cannot_be_started() {
         input: None,
         directory: file.as_fd(),
         output_bytes: 0,
+        redactor: &rhocap_core::secret::known::redactor(),
     };
     let ran = run(&program, &command, &Cancel::default(), &mut |_| {}).expect("a supervisor");
     assert_eq!(ran.ending, Ending::NotStarted(Stage::WorkingDirectory, libc::ENOTDIR));

@@ -142,6 +142,7 @@ impl Fixture {
             input: None,
             directory: directory.as_fd(),
             output_bytes: 1 << 20,
+            redactor: &rhocap_core::secret::known::redactor(),
         };
         let ran = run(&program, &command, cancel, hear).expect("a supervisor");
         assert_eq!(marked(&mark), Vec::<String>::new(), "left of {text:?}");

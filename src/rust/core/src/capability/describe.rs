@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use super::{with_slash, Capability};
 use crate::confine;
-use crate::escape::display;
+use crate::escape::{display, exact};
 use crate::path;
 use crate::policy::{Network, Process, UNRESTRICTED_SENTENCE};
 use crate::root::Origin;
@@ -15,7 +15,7 @@ impl Capability {
     /// Everything that print shows.
     #[must_use]
     pub fn describe(&self) -> Value {
-        let mut shown = self.facts();
+        let mut shown = self.facts(display);
         shown["id"] = self.id.clone().into();
         shown["digest"] = self.digest.clone().into();
         shown["added"] = self
@@ -38,7 +38,7 @@ impl Capability {
         shown
     }
 
-    fn facts(&self) -> Value {
+    fn facts(&self, show: fn(&[u8]) -> String) -> Value {
         let roots: Vec<Value> = self
             .roots
             .iter()
@@ -46,8 +46,8 @@ impl Capability {
             .filter(|root| root.origin != Origin::Private)
             .map(|root| {
                 json!({
-                    "path": display(&with_slash(&root.canonical)),
-                    "declared": root.declared.iter().map(|names| display(&with_slash(names))).collect::<Vec<_>>(),
+                    "path": show(&with_slash(&root.canonical)),
+                    "declared": root.declared.iter().map(|names| show(&with_slash(names))).collect::<Vec<_>>(),
                     "access": root.access,
                     "origin": root.origin,
                 })
@@ -55,7 +55,7 @@ impl Capability {
             .collect();
         json!({
             "roots": roots,
-            "cwd": display(&with_slash(&self.cwd.opened.canonical)),
+            "cwd": show(&with_slash(&self.cwd.opened.canonical)),
             "cwd_inside": self.cwd.inside.is_some(),
             "deny": self.deny.concat(),
             "protect": self.protect.concat(),
@@ -73,7 +73,7 @@ impl Capability {
     }
 
     pub(super) fn compute_digest(&self) -> String {
-        let mut facts = self.facts();
+        let mut facts = self.facts(exact);
         // Other spellings of a root change nothing of what is allowed; carve-outs that it has from a
         // root above it do, also when that root is gone.
         if let Some(shown) = facts["roots"].as_array_mut() {
@@ -84,7 +84,7 @@ impl Capability {
                 let mut anchors: Vec<_> = root
                     .anchors
                     .iter()
-                    .map(|anchor| (display(&path::join(&anchor.prefix)), anchor.rules.source()))
+                    .map(|anchor| (exact(&path::join(&anchor.prefix)), anchor.rules.source()))
                     .collect();
                 anchors.sort_unstable();
                 shown["anchors"] = json!(anchors);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use similar::{Change, TextDiff};
 
 use super::install::{self, Basis, Entry};
+use super::masked::{self, no_marker, stay_masked, Change as Moved};
 use super::write::Expected;
 use super::{read, Context};
 use crate::character::floor;
@@ -38,7 +39,7 @@ pub struct Edited {
     pub diff: String,
     /// Whether `diff` was cut.
     pub truncated_diff: bool,
-    /// The version of the content.
+    /// The version of the content; empty where a secret is in it.
     pub version: String,
     /// Attributes of the old file that could not be kept.
     pub lost: Vec<String>,
@@ -47,7 +48,7 @@ pub struct Edited {
 /// Edits.
 ///
 /// # Errors
-/// `NotFound`, `NotText`, `CountMismatch`, `LostUpdate`, and those of [`install::install`].
+/// `RedactedContent`, `NotFound`, `NotText`, `CountMismatch`, `LostUpdate`, and those of [`install::install`].
 pub fn edit(
     entry: &Entry,
     path: String,
@@ -58,18 +59,29 @@ pub fn edit(
     if replacement.old.is_empty() {
         return Err(Refusal::new(Code::InvalidArguments).say("The text to replace is empty."));
     }
+    no_marker(&replacement.old)?;
+    no_marker(&replacement.new)?;
     let Some(old) = install::open_old(entry)? else {
         return Err(Code::NotFound.into());
     };
     let before = install::old_content(&old, context)?;
     let version = version::of(&before);
+    let redactor = context.redactor;
+    let secret = redactor.spans(&before);
     context.report.version_before = Some(version.clone());
+    context.report.secret_before = !secret.is_empty();
     if expected.is_some_and(|wanted| wanted != version) {
         return Err(Refusal::new(Code::LostUpdate).with("reason", "the file was changed"));
     }
     read::check(&before)?;
     let finder = memchr::memmem::Finder::new(&replacement.old);
-    let found = finder.find_iter(&before).count() as u64;
+    // Not in what is masked: whether a text is found there would tell what it is.
+    let mut places = Vec::new();
+    for part in masked::shown(&secret, before.len()) {
+        let start = part.start;
+        places.extend(finder.find_iter(&before[part]).map(|at| start + at));
+    }
+    let found = places.len() as u64;
     if found != replacement.count {
         return Err(Refusal::new(Code::CountMismatch)
             .say(miscounted(&before, replacement, found))
@@ -89,7 +101,7 @@ pub fn edit(
     };
     let mut after = install::room(size)?;
     let mut copied = 0;
-    for place in finder.find_iter(&before) {
+    for place in places.iter().copied() {
         after.extend_from_slice(&before[copied..place]);
         after.extend_from_slice(&replacement.new);
         copied = place + replacement.old.len();
@@ -97,15 +109,33 @@ pub fn edit(
     after.extend_from_slice(&before[copied..]);
     read::check(&after)?;
     context.cancel.check()?;
-    let (diff, truncated_diff) = difference(&before, &after, &path);
+    let (old_size, new_size) = (replacement.old.len(), replacement.new.len());
+    let changes: Vec<_> = if secret.is_empty() {
+        Vec::new()
+    } else {
+        let change = |at| Moved {
+            at,
+            old: old_size,
+            new: new_size,
+        };
+        places.iter().copied().map(change).collect()
+    };
+    stay_masked(redactor, &secret, &changes, &after)?;
+    let (told_before, told_after) = (redactor.mask(&before), redactor.mask(&after));
+    context.report.secret_after = told_after.count > 0;
+    context.report.masked = told_after.count;
+    let (diff, truncated_diff) = difference(&told_before.text, &told_after.text, &path);
+    let bytes = told_after.text.len() as u64;
+    drop((told_before, told_after));
     let installed = install::install(entry, Some(&old), &after, &Basis::Version(version), context)?;
+    context.report.bytes = Some(bytes);
     Ok(Edited {
         path,
-        bytes: after.len() as u64,
+        bytes,
         replaced: found,
         diff,
         truncated_diff,
-        version: installed.version,
+        version: context.report.told_after(installed.version),
         lost: installed.lost,
     })
 }

@@ -170,10 +170,13 @@ fn write_and_hash(
     entry: &Entry,
     context: &mut Context<'_>,
 ) -> Result<String, Refusal> {
-    let (limits, cancel) = (context.limits, context.cancel);
+    let (limits, cancel, redactor) = (context.limits, context.cancel, context.redactor);
     let before = || {
         let facts = entry.facts.as_ref()?;
-        version_of_file(old?, facts, limits, cancel).ok()
+        let mut stream = redactor.stream();
+        let found = version_of_file(old?, facts, limits, cancel, &mut |bytes| drop(stream.push(bytes))).ok();
+        drop(stream.finish());
+        found.filter(|_| stream.count() == 0)
     };
     let known = context.report.version_before.is_some();
     let old_size = entry.facts.as_ref().map_or(0, |facts| facts.size);
@@ -192,11 +195,17 @@ fn write_and_hash(
     written.map(|()| after)
 }
 
-/// The version of a whole file, from its start, in pieces.
+/// The version of a whole file, from its start, in pieces, which somebody else looks at, too.
 ///
 /// # Errors
 /// `TooLarge`, `ReadFailed`, `Cancelled`.
-pub fn version_of_file(file: &OwnedFd, facts: &Facts, limits: &Limits, cancel: &Cancel) -> Result<String, Refusal> {
+pub fn version_of_file(
+    file: &OwnedFd,
+    facts: &Facts,
+    limits: &Limits,
+    cancel: &Cancel,
+    look: &mut dyn FnMut(&[u8]),
+) -> Result<String, Refusal> {
     if facts.size > limits.read_bytes {
         return Err(Refusal::new(Code::TooLarge)
             .with("size", facts.size)
@@ -213,6 +222,7 @@ pub fn version_of_file(file: &OwnedFd, facts: &Facts, limits: &Limits, cancel: &
             return Ok(hasher.finish());
         }
         hasher.update(&buffer[..read]);
+        look(&buffer[..read]);
         offset += read as u64;
         if offset > limits.read_bytes {
             return Err(Refusal::new(Code::TooLarge).with("limit", limits.read_bytes));
@@ -292,7 +302,8 @@ impl Replaced<'_> {
             (Basis::Any, _) => true,
             (Basis::Version(_), None) => false,
             (Basis::Version(wanted), Some(old)) => facts::of_handle(old).is_ok_and(|facts| {
-                version_of_file(old, &facts, limits, &Cancel::default()).is_ok_and(|found| found == *wanted)
+                version_of_file(old, &facts, limits, &Cancel::default(), &mut |_| {})
+                    .is_ok_and(|found| found == *wanted)
             }),
         }
     }

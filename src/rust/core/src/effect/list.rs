@@ -14,6 +14,8 @@ use crate::carve_out::{Effect, Leaf};
 use crate::facts::{self, Facts, Kind};
 use crate::open::{DIRECTORY, NAMES};
 use crate::outcome::{Code, Refusal};
+use crate::redact::Redactor;
+use crate::secret::known;
 
 /// How deep a recursive listing goes: each level holds a descriptor.
 const DEEPEST: usize = 128;
@@ -81,7 +83,28 @@ pub fn list(
         listing,
     };
     lister.enter(&place, handle, 0)?;
-    Ok(lister.listing)
+    let mut listing = lister.listing;
+    mask_names(&mut listing.entries, &known::redactor());
+    Ok(listing)
+}
+
+/// Masks names that hold a secret; what such a name is of can be read where it is known.
+fn mask_names(entries: &mut [ListEntry], redactor: &Redactor) {
+    let joined = entries.iter().fold(Vec::new(), |mut joined, entry| {
+        joined.extend_from_slice(&entry.path);
+        joined.push(b'\n');
+        joined
+    });
+    // One look for all of them: hardly any listing holds one.
+    if redactor.spans(&joined).is_empty() {
+        return;
+    }
+    for entry in entries {
+        let masked = redactor.mask(&entry.path);
+        if masked.count > 0 {
+            entry.path = masked.text.into_owned();
+        }
+    }
 }
 
 /// Where a directory lies: the root that governs it and its names there.

@@ -6,14 +6,18 @@ mod directories;
 pub mod edit;
 pub mod install;
 pub mod list;
+pub mod masked;
 pub mod read;
 pub mod relocate;
 pub mod remove;
 pub(crate) mod temporary;
 pub mod write;
 
+use std::sync::Arc;
+
 use crate::limits::Limits;
 use crate::receipt::record::CommandRecord;
+use crate::redact::Redactor;
 
 pub use self::cancel::{Bell, Cancel};
 
@@ -52,6 +56,12 @@ pub struct Report {
     pub version_before: Option<String>,
     /// The version that is there now.
     pub version_after: Option<String>,
+    /// How many places were masked in what the call gives.
+    pub masked: u64,
+    /// Whether what was there holds a secret: its version is not told then.
+    pub secret_before: bool,
+    /// Whether what is there now does.
+    pub secret_after: bool,
     /// What could not be assured.
     pub gaps: Vec<String>,
     /// What of the kernel enforced it.
@@ -62,12 +72,26 @@ pub struct Report {
     pub command: Option<CommandRecord>,
 }
 
+impl Report {
+    /// The new version as it may be told: nothing of content that holds a secret.
+    #[must_use]
+    pub fn told_after(&self, version: String) -> String {
+        if self.secret_after {
+            String::new()
+        } else {
+            version
+        }
+    }
+}
+
 /// What every effect gets beside its own arguments.
 pub struct Context<'a> {
     /// The capability's bounds.
     pub limits: &'a Limits,
     /// Whether the caller still wants it.
     pub cancel: &'a Cancel,
+    /// What masks secrets.
+    pub redactor: &'a Arc<Redactor>,
     /// What the receipt will say.
     pub report: Report,
 }

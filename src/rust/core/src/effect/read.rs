@@ -52,8 +52,10 @@ pub struct Text {
     pub first_byte: u64,
     /// Whether the limit cut the text short of what was asked for.
     pub truncated: bool,
-    /// The version of the whole file.
+    /// The version of the whole file; empty where something was masked in it.
     pub version: String,
+    /// How many places of the whole file were masked.
+    pub masked: u64,
 }
 
 /// All bytes of a file, at most `most`.
@@ -131,17 +133,29 @@ pub fn text(
     context: &mut Context<'_>,
 ) -> Result<Text, Refusal> {
     let content = bytes(handle, facts, context.limits.read_bytes, context.cancel)?;
-    let total_bytes = content.len() as u64;
-    let (version, total_lines) = if content.len() >= PARALLEL {
-        both(|| version::of(&content), || count_lines(&content))
+    let redactor = context.redactor;
+    let look = || (count_lines(&content), redactor.mask(&content));
+    let (mut version, (mut total_lines, masked)) = if content.len() >= PARALLEL {
+        both(|| version::of(&content), look)
     } else {
-        (version::of(&content), count_lines(&content))
+        (version::of(&content), look())
     };
+    let masked_count = masked.count;
+    let masked = (masked_count > 0).then(|| masked.text.into_owned());
     context.report.version_before = Some(version.clone());
+    context.report.secret_before = masked_count > 0;
     check_nul(&content)?;
     let mut text =
         String::from_utf8(content).map_err(|error| not_text("invalid UTF-8", error.utf8_error().valid_up_to()))?;
     context.cancel.check()?;
+    // Pages, lines and totals are those of the masked text: others would tell where a secret ends.
+    if let Some(masked) = masked {
+        text =
+            String::from_utf8(masked).map_err(|error| not_text("invalid UTF-8", error.utf8_error().valid_up_to()))?;
+        total_lines = count_lines(text.as_bytes());
+        version.clear();
+    }
+    let total_bytes = text.len() as u64;
 
     let (lines_start, asked_end, mut first_line) = match part.lines {
         None => (0, text.len(), 1),
@@ -175,7 +189,9 @@ pub fn text(
         count_lines(text.as_bytes())
     };
     context.report.bytes = Some(text.len() as u64);
+    context.report.masked = masked_count;
     Ok(Text {
+        masked: masked_count,
         bytes: text.len() as u64,
         lines: count,
         path,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::install::{self, Basis, Entry};
+use super::masked::{no_marker, stay_masked};
 use super::Context;
 use crate::outcome::{Code, Refusal};
 use crate::version;
@@ -25,7 +26,7 @@ pub struct Written {
     pub bytes: u64,
     /// Whether the file is new.
     pub created: bool,
-    /// The version of the content.
+    /// The version of the content; empty where a secret is in it.
     pub version: String,
     /// Attributes of the old file that could not be kept.
     pub lost: Vec<String>,
@@ -34,7 +35,7 @@ pub struct Written {
 /// Writes.
 ///
 /// # Errors
-/// `AlreadyExists` or `LostUpdate` when the file is not as expected, and those of
+/// `RedactedContent`, `AlreadyExists` or `LostUpdate` when the file is not as expected, and those of
 /// [`install::install`].
 pub fn write(
     entry: &Entry,
@@ -44,6 +45,7 @@ pub fn write(
     expected: Option<&Expected>,
     context: &mut Context<'_>,
 ) -> Result<Written, Refusal> {
+    no_marker(content)?;
     match (expected, &entry.facts) {
         (Some(Expected::Absent), Some(_)) => return Err(Code::AlreadyExists.into()),
         (Some(Expected::Version(_)), None) => {
@@ -62,6 +64,8 @@ pub fn write(
     if let (true, Some(old)) = (needs_old, &old) {
         let before = install::old_content(old, context)?;
         let version = version::of(&before);
+        let masked = context.redactor.spans(&before);
+        context.report.secret_before = !masked.is_empty();
         if let Some(Expected::Version(wanted)) = expected {
             if *wanted != version {
                 return Err(Refusal::new(Code::LostUpdate).with("reason", "the file was changed"));
@@ -73,15 +77,20 @@ pub fn write(
             let mut joined = install::room(before.len() + content.len())?;
             joined.extend_from_slice(&before);
             joined.extend_from_slice(content);
+            stay_masked(context.redactor, &masked, &[], &joined)?;
             whole = Cow::Owned(joined);
         }
     }
+    let told = context.redactor.mask(&whole);
+    context.report.secret_after = told.count > 0;
+    let bytes = told.text.len() as u64;
     let installed = install::install(entry, old.as_ref(), &whole, &basis, context)?;
+    context.report.bytes = Some(bytes);
     Ok(Written {
         path,
-        bytes: whole.len() as u64,
+        bytes,
         created: installed.created,
-        version: installed.version,
+        version: context.report.told_after(installed.version),
         lost: installed.lost,
     })
 }

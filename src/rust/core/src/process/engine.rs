@@ -16,6 +16,7 @@ use super::output::{Capture, Kept};
 use super::protocol::{End, Event, Exit, Stage, Start};
 use super::supervisor::{Descriptors, Program, Said, Supervisor};
 use crate::effect::{Bell, Cancel};
+use crate::redact::{Redactor, Stream};
 
 /// How long the pipes are read after the tree is gone: somebody outside of it may hold them open.
 const DRAIN: Duration = Duration::from_millis(250);
@@ -38,6 +39,8 @@ pub struct Command<'a> {
     pub directory: BorrowedFd<'a>,
     /// Most bytes of output that are kept.
     pub output_bytes: u64,
+    /// What masks secrets in the output, before anything else sees it.
+    pub redactor: &'a Arc<Redactor>,
 }
 
 /// How a command ended.
@@ -68,8 +71,10 @@ pub type Sent = (i32, u32, Duration);
 pub struct Ran {
     /// How it ended.
     pub ending: Ending,
-    /// Its output.
+    /// Its output, masked.
     pub output: Kept,
+    /// How many places of it were masked.
+    pub masked: u64,
     /// The signals that were sent.
     pub signals: Vec<Sent>,
     /// What was enforced on it. None for an unrestricted command, and where confining it failed.
@@ -104,6 +109,7 @@ pub fn run(
             return Ok(Ran {
                 ending: Ending::NotStarted(Stage::Execute, Errno::E2BIG as i32),
                 output: Capture::new(0).finish(),
+                masked: 0,
                 signals: Vec::new(),
                 enforcement: None,
                 duration: started.elapsed(),
@@ -126,6 +132,7 @@ pub fn run(
         supervisor,
         output: Some(output),
         feed,
+        mask: command.redactor.stream(),
         capture: Capture::new(command.output_bytes),
         buffer: vec![0; 65_536],
         signals: Vec::new(),
@@ -143,9 +150,12 @@ pub fn run(
         .map(|timeout| timeout + command.start.grace + PATIENCE);
     let ending = call.watch(cancel, times.map(|times| started + times), on_output);
     call.drain(on_output);
+    let rest = call.mask.finish();
+    call.take(&rest, on_output);
     call.supervisor.reap();
     Ok(Ran {
         ending,
+        masked: call.mask.count(),
         output: call.capture.finish(),
         signals: call.signals,
         enforcement: call.enforcement,
@@ -174,6 +184,7 @@ struct Call<'a> {
     supervisor: Supervisor,
     output: Option<OwnedFd>,
     feed: Option<(OwnedFd, &'a [u8])>,
+    mask: Stream,
     capture: Capture,
     buffer: Vec<u8>,
     signals: Vec<Sent>,
@@ -286,14 +297,21 @@ impl Call<'_> {
                     return;
                 }
                 Ok(read) => {
-                    self.capture.push(&bytes[..read]);
-                    on_output(&bytes[..read]);
+                    let masked = self.mask.push(&bytes[..read]);
+                    self.capture.push(&masked);
+                    on_output(&masked);
                 }
                 Err(rustix::io::Errno::INTR) => {}
                 // Nothing more for now, or nothing more ever.
                 Err(_) => return,
             }
         }
+    }
+
+    /// Keeps and tells output that was masked.
+    fn take(&mut self, masked: &[u8], on_output: &mut dyn FnMut(&[u8])) {
+        self.capture.push(masked);
+        on_output(masked);
     }
 
     /// Writes what the command takes of its input. A command that does not want it is no error.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Receipt, Record};
 use crate::per_process::PerProcess;
+use crate::secret::known;
 
 /// How many receipts are held; older ones go first.
 pub const MOST: usize = 100_000;
@@ -30,6 +31,38 @@ pub fn log() -> &'static Log {
     LOG.get()
 }
 
+/// What comes from outside was masked before it was escaped. What is left can only be what became a secret
+/// by its place, a path and a name that meet, say.
+fn masked(json: String) -> String {
+    let masked = known::redactor().mask_text(&json);
+    if masked.count == 0 {
+        return json;
+    }
+    let text = masked.text.into_owned();
+    if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() {
+        return text;
+    }
+    // The mark went over more than one text.
+    let mut value = serde_json::from_str(&json).unwrap_or_default();
+    mask_texts(&mut value);
+    value.to_string()
+}
+
+fn mask_texts(value: &mut serde_json::Value) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => {
+            let masked = known::redactor().mask_text(text);
+            if masked.count > 0 {
+                *text = masked.text.into_owned();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask_texts),
+        Value::Object(fields) => fields.values_mut().for_each(mask_texts),
+        _ => {}
+    }
+}
+
 impl Log {
     fn held(&self) -> MutexGuard<'_, Held> {
         // A panic while a receipt was written leaves the ones before it whole.
@@ -42,7 +75,8 @@ impl Log {
         held.made += 1;
         record.seq = held.made;
         record.previous.clone_from(&held.last);
-        let mut json = serde_json::to_string(&record).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+        let json = serde_json::to_string(&record).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+        let mut json = masked(json);
         // It was written into room that doubles, and is kept: up to half of it would hold nothing.
         json.shrink_to_fit();
         let digest = blake3::hash(json.as_bytes()).to_hex()[..32].to_owned();

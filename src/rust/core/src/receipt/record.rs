@@ -186,7 +186,9 @@ pub struct Record<'a> {
     pub version_before: Option<String>,
     /// The keyed version of the content that is there now.
     pub version_after: Option<String>,
-    /// Bytes read or written.
+    /// How many places were masked in what the call gave.
+    pub masked: u64,
+    /// Bytes read or written, counted after masking.
     pub bytes: Option<u64>,
     /// How long the call took, microseconds.
     pub duration_us: u64,

@@ -87,6 +87,8 @@ pub struct Command {
     pub exit: Option<Exit>,
     /// Its output as text.
     pub text: Text,
+    /// How many places of the output were masked.
+    pub masked: u64,
     /// What a model gets of it.
     pub shown: Option<String>,
     /// Its output as bytes.
@@ -139,6 +141,7 @@ pub fn run(
         input: ask.stdin.as_deref(),
         directory: capability.cwd().opened.handle.as_fd(),
         output_bytes: limits.output_bytes,
+        redactor: context.redactor,
     };
     let ran = engine::run(program, &command, context.cancel, &mut |bytes| {
         if let Some(spill) = &mut spill {
@@ -188,12 +191,14 @@ pub fn run(
         Extent::Partial
     };
     context.report.bytes = Some(ran.output.total);
+    context.report.masked = ran.masked;
     context.report.command = Some(record.clone());
     Ok(Command {
         ended,
         exit,
         shown: for_model.then(|| text.for_model(ran.output.total)),
         text,
+        masked: ran.masked,
         output: ran.output,
         spilled: spill.map(|spill| (spill.path, spill.bytes)),
         quarantine: record

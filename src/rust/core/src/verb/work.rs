@@ -22,7 +22,9 @@ use crate::escape::{display, display_bounded};
 use crate::outcome::{Call, Code, Refusal};
 use crate::policy::Process;
 use crate::receipt::record::Resolved;
+use crate::redact::Redactor;
 use crate::resolve::{Found, Object, Refused, Resolver, Use, Want};
+use crate::secret::known;
 
 /// From this size on, work runs on a thread of its own.
 const LONG: u64 = 4 << 20;
@@ -357,9 +359,11 @@ impl<'a> Work<'a> {
 
     pub(super) fn finish(&mut self, cancel: &Cancel) -> Call<Value> {
         let capability = Arc::clone(&self.capability);
+        let redactor = known::redactor();
         let mut context = Context {
             limits: capability.limits(),
             cancel,
+            redactor: &redactor,
             report: Report::default(),
         };
         let admitted = self.refused.is_none();
@@ -379,7 +383,7 @@ impl<'a> Work<'a> {
                 let rule = refused
                     .rule
                     .or_else(|| refused.refusal.fact("rule").and_then(Json::as_str).map(str::to_owned));
-                (Err(self.say(refused.refusal)), rule)
+                (Err(masked(&redactor, self.say(refused.refusal))), rule)
             }
         };
         let receipt = self.receipt(&outcome, rule, admitted, context.report);
@@ -464,6 +468,23 @@ impl<'a> Work<'a> {
             Plan::Command(_) | Plan::Refused => Err(lost()),
         }
     }
+}
+
+/// What is told of a refusal: names and texts in it can come from anywhere.
+fn masked(redactor: &Redactor, mut refusal: Refusal) -> Refusal {
+    let mask = |text: &mut String| {
+        let masked = redactor.mask_text(text);
+        if masked.count > 0 {
+            *text = masked.text.into_owned();
+        }
+    };
+    mask(&mut refusal.message);
+    for (_, fact) in &mut refusal.facts {
+        if let Json::String(text) = fact {
+            mask(text);
+        }
+    }
+    refusal
 }
 
 /// The outcome of a panic.

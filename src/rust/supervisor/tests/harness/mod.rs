@@ -164,6 +164,7 @@ impl<'a> Ask<'a> {
             input: self.input,
             directory: directory.as_fd(),
             output_bytes: self.output,
+            redactor: &rhocap_core::secret::known::redactor(),
         };
         let ran = run(&program, &command, cancel, hear).expect("a supervisor");
         let left = marked(&mark);

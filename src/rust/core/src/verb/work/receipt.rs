@@ -7,7 +7,7 @@ use crate::effect::Report;
 use crate::outcome::{Code, Decision, Refusal};
 use crate::policy::Process;
 use crate::receipt::record::{EnforcedBy, EnvironmentName};
-use crate::receipt::{log, Receipt, Record, SCHEMA};
+use crate::receipt::{log, now, Receipt, Record, SCHEMA};
 use crate::verb::command::{self, UNRESTRICTED_GAPS};
 use crate::verb::Value;
 
@@ -113,17 +113,12 @@ impl Work<'_> {
             },
             environment,
             command: report.command,
-            version_before: report.version_before,
-            version_after: report.version_after,
+            version_before: report.version_before.filter(|_| !report.secret_before),
+            version_after: report.version_after.filter(|_| !report.secret_after),
+            masked: report.masked,
             bytes: report.bytes,
             duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
             previous: String::new(),
         })
     }
-}
-
-fn now() -> String {
-    let format =
-        time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
-    time::OffsetDateTime::now_utc().format(&format).unwrap_or_default()
 }

@@ -1,0 +1,126 @@
+# Credentials in requests of httr2, put in when httr2 sends them.
+
+#' @include exchange.R
+NULL
+
+#' Credentials for httr2
+#'
+#' Adds credentials to a request of httr2. The request holds the auth, and a reference that httr2
+#' shows as `<REDACTED>`; the value is put in when httr2 sends, into a copy that nothing keeps, for
+#' `req_perform()` and its siblings. So printing, saving or keeping the request, its response or
+#' `httr2::last_request()` does not show it.
+#'
+#' Redirections are not followed, because another host may stand behind one. Dry runs and
+#' translations to a command line of curl show the reference. The body of a response is httr2's: a
+#' server that sends the credential back gives it to you; [rho_redact()] masks it.
+#'
+#' @param req A request made by `httr2::request()`.
+#' @param auth A [rho_model_auth()], whose own headers are added too, a credential, or what
+#'   [rho_basic()] or [rho_bearer()] gives.
+#' @param header The name of the header. Under `Authorization` a bare key is sent as a bearer token,
+#'   under any other name as it is.
+#' @return `req` with the credentials.
+#' @section Errors:
+#' A credential that may not go where the request goes is a `rhocap_error_reference` when it is
+#' sent, see [rho_model_auth()].
+#' @family requests
+#' @examples
+#' if (requireNamespace("httr2", quietly = TRUE)) {
+#'   secret <- rho_secret_literal(paste(c("httr2-", sample(letters, 20)), collapse = ""))
+#'   key <- rho_provider_credential(secret, hosts = "api.example.org")
+#'   rho_httr2_auth(httr2::request("https://api.example.org"), key)
+#' }
+#' @export
+rho_httr2_auth <- function(req, auth, header = "Authorization") {
+  if (missing(req)) {
+    abort_missing("req", "a request made by httr2::request()")
+  }
+  if (missing(auth)) {
+    abort_missing("auth", "made by rho_model_auth() or rho_provider_credential()")
+  }
+  header <- check_text(check_string(header, "header", empty = FALSE), "header")
+  check_package("httr2", "rho_httr2_auth()")
+  if (!inherits(req, "httr2_request") || !is.list(req) || !is.environment(req$state)) {
+    abort_type(req, "req", "a request made by httr2::request()")
+  }
+  # The headers by which a request would be sent with it. The references live as long as this does.
+  bearer <- identical(tolower_ascii(header), "authorization")
+  holder <- if (S7::S7_inherits(auth, RhoModelAuth)) {
+    auth
+  } else {
+    value <- if (bearer && S7::S7_inherits(auth, RhoProviderCredential)) rho_bearer(auth) else auth
+    if (!S7::S7_inherits(value, RhoHidden)) {
+      abort_type(auth, "auth", auth_wanted)
+    }
+    headers <- stats::setNames(list(value), header)
+    rho_http_request("GET", req_host(req), headers = headers)
+  }
+  headers <- attr(holder, "headers", exact = TRUE)
+  if (S7::S7_inherits(auth, RhoModelAuth)) {
+    key <- attr(auth, "api_key", exact = TRUE)
+    check_boundary(core_auth_shown(auth_handle(auth)))
+    key <- stats::setNames(list(if (bearer) paste("Bearer", key) else key), header)
+    headers <- c(key[!tolower_ascii(header) %in% tolower_ascii(names(headers))], headers)
+  }
+  req <- do.call(httr2::req_headers_redacted, c(list(req), headers))
+  req <- httr2::req_options(req, followlocation = FALSE)
+  # httr2 calls this between preparing a request and sending it. What it is given holds handles.
+  previous <- req$policies$auth_sign
+  if (!is.null(previous) && !identical(previous$fun, httr2_sign)) {
+    abort(
+      "value",
+      "`req` has another authentication (httr2::req_oauth() or the like). Use one of the two.",
+      argument = "req"
+    )
+  }
+  holders <- c(previous$params$holders, list(holder))
+  lines <- c(previous$params$lines, headers)
+  lines <- lines[!duplicated(tolower_ascii(names(lines)), fromLast = TRUE)]
+  req$policies$auth_sign <- list(
+    fun = httr2_sign,
+    params = list(holders = holders, lines = lines),
+    cache = NULL
+  )
+  req
+}
+
+# Any URL serves to hold the references; that of the request is known only when it is sent.
+req_host <- function(req) "https://reference.invalid/"
+
+# The copy of a request that httr2 sends. It has a state of its own, so that what httr2 notes in it
+# goes with it; what the request's own state says is which headers are not to be shown.
+httr2_sign <- function(req, cache, holders, lines) {
+  if (!httr2_is_sending()) {
+    return(req)
+  }
+  if (!identical(req$options$followlocation, FALSE)) {
+    abort(
+      "reference",
+      paste(
+        "The request follows redirections, and curl sends headers to whoever stands behind one.",
+        "Leave out httr2::req_options(followlocation =)."
+      ),
+      code = "redirect"
+    )
+  }
+  req$state$headers <- req$headers
+  plain <- httr2::req_get_headers(req, "drop")
+  plain <- plain[!tolower_ascii(names(plain)) %in% tolower_ascii(names(lines))]
+  wire <- exchange(req$url, c(plain, lines))
+  req$state <- new.env(parent = emptyenv())
+  secret <- wire$headers[names(wire$headers) %in% names(lines)]
+  do.call(httr2::req_headers_redacted, c(list(req), as.list(secret)))
+}
+
+# Whether httr2 itself is about to send: not a dry run, a translation, or somebody's own call.
+httr2_is_sending <- function() {
+  namespace <- asNamespace("httr2")
+  named <- function(name) get0(name, namespace, mode = "function", inherits = FALSE)
+  is_one <- function(fun, names) {
+    any(vapply(names, function(name) identical(fun, named(name)), NA))
+  }
+  functions <- lapply(seq_len(sys.nframe()), sys.function)
+  sends <- vapply(functions, is_one, NA, names = "handle_preflight")
+  shows <- vapply(functions, is_one, NA, names = c("req_dry_run", "httr2_translate"))
+  any(sends) && !any(shows)
+}

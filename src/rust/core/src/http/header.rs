@@ -1,0 +1,338 @@
+//! Header names and values, which names carry credentials, and lists of headers with references.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::reference::{self, HeaderCredential, Place, Reference};
+use crate::escape::display_bounded;
+use crate::misuse::Misuse;
+use crate::redact::MARKER;
+use crate::secret::source;
+use crate::secret::{known, ProviderCredential, SourceKind};
+
+/// Whether `name` is a header name: a token of RFC 9110.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(token)
+}
+
+/// Whether `value` can be sent as a header's value: no line end or other control character, which would
+/// begin a header of its own, and no white space at its ends, which would be dropped.
+#[must_use]
+pub fn is_value(value: &[u8]) -> bool {
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    !value.iter().any(|&byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
+        && !blank(value.first())
+        && !blank(value.last())
+}
+
+/// Whether a header of this name carries a credential, so that its value is never shown.
+#[must_use]
+pub fn is_sensitive(name: &str) -> bool {
+    const PARTS: [&str; 10] = [
+        "authorization",
+        "cookie",
+        "api-key",
+        "apikey",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "credential",
+        "signature",
+    ];
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    PARTS.iter().any(|part| name.contains(part)) || name.ends_with("-key") || name == "key"
+}
+
+/// What a header is given.
+pub enum Given {
+    /// Text. Under a name that carries credentials it is taken as one.
+    Text(String),
+    /// A credential in one of its forms.
+    Credential(HeaderCredential),
+}
+
+/// Headers in which references stand for credentials. Values that carry credentials are not shown.
+#[derive(Default, Clone)]
+pub struct Headers {
+    lines: Vec<(String, String)>,
+    /// What keeps the references alive.
+    held: Vec<Arc<Reference>>,
+}
+
+impl Headers {
+    /// Takes headers; a literal credential among them is bound to `hosts`.
+    ///
+    /// # Errors
+    /// `header` for a name or a value that cannot be sent, and those of a secret and of a credential.
+    pub fn new(given: Vec<(String, Given)>, hosts: &[String]) -> Result<Self, Misuse> {
+        let mut headers = Self::default();
+        for (name, value) in given {
+            headers.add(name, value, hosts)?;
+        }
+        Ok(headers)
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// As [`Headers::new`].
+    pub fn add(&mut self, name: String, value: Given, hosts: &[String]) -> Result<(), Misuse> {
+        let bad = |what: &str| {
+            let shown = display_bounded(name.as_bytes(), 256);
+            Misuse::new("header", format!("The header `{shown}` {what}")).with("name", shown)
+        };
+        if !is_name(&name) {
+            return Err(bad(
+                "has a name that cannot be sent: letters, digits and -_.!#$%&'*+^`|~ alone can.",
+            ));
+        }
+        let text = match value {
+            Given::Credential(value) => self.hold(value),
+            Given::Text(text) if !is_value(text.as_bytes()) => {
+                return Err(bad(
+                    "has a value that cannot be sent: control characters cannot, nor white space at its ends.",
+                ))
+            }
+            Given::Text(text) if is_sensitive(&name) && !text.is_empty() && !is_reference(&text) => {
+                self.literal(&name, &text, hosts)?
+            }
+            Given::Text(text) => text,
+        };
+        self.lines.push((name, text));
+        Ok(())
+    }
+
+    fn hold(&mut self, value: HeaderCredential) -> String {
+        let reference = Reference::new(value, Place::Header);
+        let text = reference.text().to_owned();
+        self.held.push(reference);
+        text
+    }
+
+    /// A credential that was given as text: what stands in its place.
+    fn literal(&mut self, name: &str, text: &str, hosts: &[String]) -> Result<String, Misuse> {
+        // `Bearer` and the like are no part of what is secret.
+        let (scheme, value) = match text.split_once(' ') {
+            Some((scheme, value)) if scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) => (scheme, value),
+            _ => ("", text),
+        };
+        let secret = source::given(value.as_bytes(), SourceKind::Literal, name)?;
+        let credential = ProviderCredential::new(secret, hosts)?;
+        let reference = self.hold(HeaderCredential::raw(credential));
+        Ok(if scheme.is_empty() {
+            reference
+        } else {
+            format!("{scheme} {reference}")
+        })
+    }
+
+    /// Names and values, with references.
+    #[must_use]
+    pub fn lines(&self) -> &[(String, String)] {
+        &self.lines
+    }
+
+    /// Whether one has this name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.lines.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+
+    /// All of `others`, which take the place of those of the same name.
+    #[must_use]
+    pub fn replaced_by(mut self, others: Self) -> Self {
+        self.lines.retain(|(name, _)| !others.has(name));
+        self.lines.extend(others.lines);
+        self.held.extend(others.held);
+        self
+    }
+
+    /// Names and values for eyes.
+    #[must_use]
+    pub fn shown(&self) -> Vec<(String, String)> {
+        let redactor = known::redactor();
+        let shown = |(name, value): &(String, String)| {
+            let text = shown_references(value);
+            let text = if is_sensitive(name) && text == *value && !value.is_empty() {
+                MARKER.to_owned()
+            } else {
+                redactor.mask_text(&text).text.into_owned()
+            };
+            (
+                display_bounded(name.as_bytes(), 256),
+                display_bounded(text.as_bytes(), 1024),
+            )
+        };
+        self.lines.iter().map(shown).collect()
+    }
+
+    /// Whether both hold the same, in a time that tells nothing of the credentials.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        let plain = |headers: &Self| -> Vec<(String, String)> {
+            let line = |(name, value): &(String, String)| (name.to_ascii_lowercase(), without_references(value));
+            headers.lines.iter().map(line).collect()
+        };
+        let mut same = plain(self) == plain(other);
+        let (one, two) = (self.in_order(), other.in_order());
+        same &= one.len() == two.len();
+        for (first, second) in one.iter().zip(&two) {
+            // All of them, whatever the first says.
+            same &= first.value() == second.value();
+        }
+        same
+    }
+
+    fn in_order(&self) -> Vec<Arc<Reference>> {
+        let of = |(_, value): &(String, String)| -> Vec<_> {
+            reference::spans(value.as_bytes())
+                .into_iter()
+                .filter_map(|span| reference::find(&value[span]))
+                .collect()
+        };
+        self.lines.iter().flat_map(of).collect()
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.lines.iter().map(|(name, _)| name);
+        formatter.debug_list().entries(names).finish()
+    }
+}
+
+fn is_reference(text: &str) -> bool {
+    !reference::spans(text.as_bytes()).is_empty()
+}
+
+/// `text` with what each reference stands for in words.
+#[must_use]
+pub fn shown_references(text: &str) -> String {
+    replaced(text, |reference| match reference::find(reference) {
+        Some(known) => {
+            let label = display_bounded(known.value().credential().secret().label().as_bytes(), 128);
+            match known.value().template() {
+                reference::Template::Raw => format!("[credential {label}]"),
+                reference::Template::Bearer => format!("Bearer [credential {label}]"),
+                reference::Template::Basic(user) => {
+                    format!(
+                        "Basic [{} and credential {label}]",
+                        display_bounded(user.as_bytes(), 128)
+                    )
+                }
+            }
+        }
+        None => "[credential that is gone]".to_owned(),
+    })
+}
+
+fn without_references(text: &str) -> String {
+    replaced(text, |_| reference::PREFIX.to_owned())
+}
+
+fn replaced(text: &str, with: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for span in reference::spans(text.as_bytes()) {
+        out.push_str(&text[from..span.start]);
+        out.push_str(&with(&text[span.clone()]));
+        from = span.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reference::tests::credential;
+    use super::*;
+    use crate::secret::tests::canary;
+
+    fn hosts() -> Vec<String> {
+        vec!["a.example".to_owned()]
+    }
+
+    fn text(text: &str) -> Given {
+        Given::Text(text.to_owned())
+    }
+
+    #[test]
+    fn a_literal_credential_becomes_a_reference() {
+        let value = canary();
+        let given = vec![
+            ("Authorization".to_owned(), text(&format!("Bearer {value}"))),
+            ("Accept".to_owned(), text("a/b")),
+        ];
+        let headers = Headers::new(given, &hosts()).unwrap();
+        let held = format!("{:?} {:?} {:?}", headers.lines(), headers, headers.shown());
+        assert!(!held.contains(&value), "{held}");
+        assert!(headers.lines()[0].1.starts_with("Bearer rhocap-ref-"));
+        assert_eq!(headers.shown()[0].1, "Bearer [credential Authorization]");
+        assert_eq!(headers.shown()[1].1, "a/b");
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_refused() {
+        for (name, value) in [("a b", "c"), ("a", "b\r\nc"), ("", "c"), ("a", " b")] {
+            assert_eq!(
+                Headers::new(vec![(name.to_owned(), text(value))], &hosts())
+                    .unwrap_err()
+                    .kind,
+                "header"
+            );
+        }
+    }
+
+    #[test]
+    fn equality_is_that_of_names_text_and_bytes() {
+        let value = canary();
+        let made = |name: &str, value: &str| {
+            let value = HeaderCredential::bearer(credential(value, "a.example"));
+            Headers::new(vec![(name.to_owned(), Given::Credential(value))], &hosts()).unwrap()
+        };
+        assert!(made("Authorization", &value).same(&made("authorization", &value)));
+        assert!(!made("Authorization", &value).same(&made("Authorization", &canary())));
+        assert!(!made("Authorization", &value).same(&Headers::default()));
+    }
+
+    #[test]
+    fn names_are_tokens() {
+        for name in ["Accept", "x-api-key", "X_1"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", "a b", "a:", "a\r\nb", "ä", "a\0"] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn values_have_no_line_ends() {
+        for value in ["", "a", "a b", "a\tb", "\u{e4}"] {
+            assert!(is_value(value.as_bytes()), "{value:?}");
+        }
+        for value in ["a\r\nX: y", "a\n", "a\0", " a", "a\t", "\u{7f}"] {
+            assert!(!is_value(value.as_bytes()), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_carry_credentials() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "X-API-Key",
+            "x_api_key",
+            "Cookie",
+            "api-key",
+            "X-Goog-Api-Key",
+        ] {
+            assert!(is_sensitive(name), "{name}");
+        }
+        for name in ["Accept", "Content-Type", "User-Agent", "x-request-id", "keep-alive"] {
+            assert!(!is_sensitive(name), "{name}");
+        }
+    }
+}

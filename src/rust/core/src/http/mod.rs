@@ -1,0 +1,20 @@
+//! Requests that carry credentials: references in their place, exchanged for the values at the wire.
+//!
+//! What a foreign client holds as text is a [`reference`], never a key. [`exchange`] puts the value in,
+//! as the last step before sending, where the reference was made for and for the hosts that its credential
+//! is bound to.
+
+pub mod auth;
+mod base64;
+pub mod exchange;
+pub mod header;
+pub mod host;
+pub mod reference;
+pub mod request;
+pub mod url;
+
+/// A random, public name.
+#[must_use]
+pub fn random_id() -> String {
+    crate::random::hex(16)
+}
