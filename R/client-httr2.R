@@ -53,7 +53,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
       abort_type(auth, "auth", auth_wanted)
     }
     headers <- stats::setNames(list(value), header)
-    rho_http_request("GET", req_host(req), headers = headers)
+    rho_http_request("GET", reference_url, headers = headers)
   }
   headers <- attr(holder, "headers", exact = TRUE)
   if (S7::S7_inherits(auth, RhoModelAuth)) {
@@ -85,7 +85,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
 }
 
 # Any URL serves to hold the references; that of the request is known only when it is sent.
-req_host <- function(req) "https://reference.invalid/"
+reference_url <- "https://reference.invalid/"
 
 # The copy of a request that httr2 sends. It has a state of its own, so that what httr2 notes in it
 # goes with it; what the request's own state says is which headers are not to be shown.
@@ -109,7 +109,10 @@ httr2_sign <- function(req, cache, holders, lines) {
   wire <- exchange(req$url, c(plain, lines))
   req$state <- new.env(parent = emptyenv())
   secret <- wire$headers[names(wire$headers) %in% names(lines)]
-  do.call(httr2::req_headers_redacted, c(list(req), as.list(secret)))
+  # By name: what is in a call is seen by whoever looks at the calls.
+  values <- lapply(names(secret), function(name) call("[[", quote(secret), name))
+  names(values) <- names(secret)
+  eval(as.call(c(quote(httr2::req_headers_redacted), quote(req), values)))
 }
 
 # Whether httr2 itself is about to send: not a dry run, a translation, or somebody's own call.

@@ -239,6 +239,9 @@ test_that("ellmer sends the value, in the header of its provider", {
   needs("ellmer")
   server <- local_server()
   value <- canary()
+  # Mistakes are told when it is made, not when a chat sends.
+  request <- rho_http_request("GET", server$url("/"))
+  expect_error(rho_ellmer_credentials(request), class = "rhocap_error_type")
   auth <- rho_model_auth(key_for(value, server$host))
   credentials <- rho_ellmer_credentials(auth)
   chats <- list(
