@@ -12,6 +12,9 @@ NULL
 #' @param auth A [rho_model_auth()], a credential made by [rho_provider_credential()], or what
 #'   [rho_basic()] or [rho_bearer()] gives. It must be bound to the provider's host.
 #' @return A function without arguments, for `credentials`.
+#' @section Errors:
+#' `rhocap_error_missing`, `rhocap_error_type`, `rhocap_error_purpose`; when a chat sends, those of
+#' [rho_httr2_auth()].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("ellmer-", sample(letters, 20)), collapse = ""))

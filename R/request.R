@@ -34,6 +34,10 @@ NULL
 #'   credential is better in a header: URLs stand in the logs of servers.
 #' @return A value of class `RhoHttpRequest` with the properties `method`, `url`, `headers`, `body`,
 #'   `timeout_ms`, `response_headers`, `convert`, `id` and `handle`.
+#' @section Errors:
+#' `rhocap_error_value` for an unknown method, `rhocap_error_url` for what is no URL or names a
+#' user, `rhocap_error_header` for a header that cannot be sent, those of a secret for a header's
+#' literal credential, and `rhocap_error_purpose`; see [rhocap_conditions].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("request-", sample(letters, 20)), collapse = ""))
