@@ -1,7 +1,344 @@
-//! Masking secrets in text.
+//! Masking known secret values, and what has the shape or the name of a secret, in text.
+//!
+//! A [`Redactor`] knows its values in every form in which programs commonly write them: raw, base64,
+//! hexadecimal, percent-encoded, escaped for JSON, HTML, shells and programming languages, UTF-16; wrapped,
+//! spread by white space or coloured. What is encrypted or transformed in another way cannot be found.
+//!
+//! What is masked is the union of all matches, so that no part of a value is left where two of them overlap:
+//!
+//! ```
+//! use rhocap_core::redact::{Redactor, MARKER};
+//!
+//! let redactor = Redactor::new([&b"abcdEFGH"[..], b"EFGHijkl"]);
+//! let masked = redactor.mask(b"<abcdEFGHijkl>");
+//! assert_eq!(masked.text, format!("<{MARKER}>").as_bytes());
+//! assert_eq!(masked.count, 1);
+//! ```
 
+mod engine;
+mod forms;
 pub mod names;
-pub mod patterns;
+#[cfg(test)]
+mod oracle;
 pub mod shapes;
+mod squeeze;
+mod stream;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use engine::Engine;
+use forms::{Forms, Pattern, LEAST_FORMS};
+use squeeze::Squeezed;
+
+pub use stream::Stream;
+
+/// What stands in place of a secret. It is the same for all, so that it tells nothing of the length.
+pub const MARKER: &str = "[redacted by rhocap]";
+
+/// Bytes of text that a match may cover together with the white space and control sequences within it.
+const REACH: usize = 64 << 10;
+
+/// Bytes of text of which white space and control sequences are left out at once, so that the rest stays in the
+/// processor's cache.
+const PART: usize = 1 << 20;
+
+/// Whether a text holds [`MARKER`]; what does is no copy of what it was made of.
+#[must_use]
+pub fn contains_marker(text: &[u8]) -> bool {
+    memchr::memmem::find(text, MARKER.as_bytes()).is_some()
+}
+
+/// Masks known values, and what has the shape or the name of a secret.
+///
+/// Values of 8 and more bytes are known in all forms, of 4 to 7 bytes raw and between word bounds only;
+/// shorter ones are left out. Its copies of the values are wiped when it is dropped.
+pub struct Redactor {
+    engine: Engine,
+    words: Vec<Pattern>,
+    /// Whether shapes and names are masked too; they are, but for tests of the rest.
+    patterns: bool,
+}
+
+/// Bytes after masking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masked<'t> {
+    /// The text; borrowed when nothing was masked.
+    pub text: Cow<'t, [u8]>,
+    /// How many markers were put in.
+    pub count: u64,
+}
+
+/// Text after masking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskedText<'t> {
+    /// The text; borrowed when nothing was masked.
+    pub text: Cow<'t, str>,
+    /// How many markers were put in.
+    pub count: u64,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+impl Redactor {
+    /// Knows `values`, and what has the shape or the name of a secret.
+    #[must_use]
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let forms = Forms::of(values);
+        Self {
+            engine: Engine::new(&forms.anywhere),
+            words: forms.words,
+            patterns: true,
+        }
+    }
+
+    /// What must be masked: ranges that are sorted and neither overlap nor touch.
+    #[must_use]
+    pub fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        self.known(&Piece::whole(text), &mut Squeezed::default(), &mut spans);
+        self.patterns(text, &mut spans);
+        merge(&mut spans);
+        spans
+    }
+
+    /// The matches of the known values in the text as it stands: not what is spread by white space or control
+    /// sequences, and nothing by its shape or name. For text of which only a part is kept and masked afterwards.
+    #[must_use]
+    pub fn spans_in_one_piece(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        self.in_one_piece(&Piece::whole(text), &mut spans);
+        merge(&mut spans);
+        spans
+    }
+
+    /// All that is looked for, to measure other programs with it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn forms<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+        Forms::of(values).anywhere.iter().map(|form| form.to_vec()).collect()
+    }
+
+    /// The text with a marker in place of each of its [`Redactor::spans`].
+    #[must_use]
+    pub fn mask<'t>(&self, text: &'t [u8]) -> Masked<'t> {
+        let spans = self.spans(text);
+        if spans.is_empty() {
+            return Masked {
+                text: Cow::Borrowed(text),
+                count: 0,
+            };
+        }
+        let mut masked = Vec::with_capacity(text.len());
+        let mut from = 0;
+        for span in &spans {
+            masked.extend_from_slice(&text[from..span.start]);
+            masked.extend_from_slice(MARKER.as_bytes());
+            from = span.end;
+        }
+        masked.extend_from_slice(&text[from..]);
+        Masked {
+            text: Cow::Owned(masked),
+            count: spans.len() as u64,
+        }
+    }
+
+    /// [`Redactor::mask`] for text; a character of which a part must be masked is masked whole.
+    #[must_use]
+    pub fn mask_text<'t>(&self, text: &'t str) -> MaskedText<'t> {
+        let mut spans = self.spans(text.as_bytes());
+        if spans.is_empty() {
+            return MaskedText {
+                text: Cow::Borrowed(text),
+                count: 0,
+            };
+        }
+        for span in &mut spans {
+            while !text.is_char_boundary(span.start) {
+                span.start -= 1;
+            }
+            while !text.is_char_boundary(span.end) {
+                span.end += 1;
+            }
+        }
+        merge(&mut spans);
+        let mut masked = String::with_capacity(text.len());
+        let mut from = 0;
+        for span in &spans {
+            masked.push_str(&text[from..span.start]);
+            masked.push_str(MARKER);
+            from = span.end;
+        }
+        masked.push_str(&text[from..]);
+        MaskedText {
+            text: Cow::Owned(masked),
+            count: spans.len() as u64,
+        }
+    }
+
+    /// Masks a text that comes in pieces.
+    #[must_use]
+    pub fn stream(self: &Arc<Self>) -> Stream {
+        Stream::new(Arc::clone(self))
+    }
+
+    /// The matches of the known values, in no order; `squeezed` holds the end of the text afterwards.
+    fn known(&self, piece: &Piece, squeezed: &mut Squeezed, spans: &mut Vec<Range<usize>>) {
+        self.in_one_piece(piece, spans);
+        let text = piece.text;
+        let mut from = 0;
+        loop {
+            squeezed.fill(text, from, text.len().min(from + PART));
+            if squeezed.has_gaps() {
+                self.engine.find(squeezed.bytes(), |span| {
+                    let span = squeezed.origin(text, span.start)..squeezed.origin(text, span.end - 1) + 1;
+                    let near = span.len() <= REACH && span.end <= piece.settled;
+                    if near {
+                        add(spans, span);
+                    }
+                    near
+                });
+            }
+            if squeezed.end() == text.len() {
+                return;
+            }
+            // A match that goes on over the end begins after this.
+            (from, _) = squeezed.boundary(text, squeezed.end() - REACH);
+        }
+    }
+
+    fn in_one_piece(&self, piece: &Piece, spans: &mut Vec<Range<usize>>) {
+        let text = piece.text;
+        self.engine.find(text, |span| {
+            add(spans, span);
+            true
+        });
+        for word in &self.words {
+            let finder = memchr::memmem::Finder::new(word.as_slice());
+            let mut from = 0;
+            while let Some(at) = finder.find(&text[from..]) {
+                let span = from + at..from + at + word.len();
+                if piece.stands_alone(&span) {
+                    spans.push(span);
+                }
+                from += at + 1;
+            }
+        }
+    }
+
+    /// What has the shape or the name of a secret.
+    fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
+        if !self.patterns {
+            return;
+        }
+        let mut found = Vec::new();
+        shapes::find(text, &mut found);
+        names::find(text, &mut found);
+        // Text may be masked again: a marker beside a name is no value.
+        spans.extend(found.into_iter().filter(|span| !within_marker(text, span)));
+    }
+
+    /// The place from which on the end of `text` may be the beginning of something with a shape or a name, or of
+    /// a marker.
+    fn unfinished_pattern(&self, text: &[u8]) -> usize {
+        if !self.patterns {
+            return text.len();
+        }
+        let marker = (1..MARKER.len())
+            .rev()
+            .find(|&part| text.ends_with(&MARKER.as_bytes()[..part]));
+        let marker = text.len() - marker.unwrap_or(0);
+        marker.min(shapes::unfinished(text)).min(names::unfinished(text))
+    }
+
+    /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
+    fn may_begin(&self, piece: &Piece, squeezed: &Squeezed) -> usize {
+        let text = piece.text;
+        let raw = (text.len() + 1).saturating_sub(self.engine.longest());
+        let raw = (raw..text.len()).find(|&at| self.engine.begins_with(&text[at..]));
+        let kept = &squeezed.bytes()[..squeezed.boundary(text, piece.settled).1];
+        let spread = (kept.len() + 1).saturating_sub(self.engine.longest());
+        let spread = (spread..kept.len())
+            .map(|index| (index, squeezed.origin(text, index)))
+            .find(|&(index, at)| text.len() - at < REACH && self.engine.begins_with(&kept[index..]));
+        let word = (text.len().saturating_sub(LEAST_FORMS)..text.len())
+            .find(|&at| self.words.iter().any(|word| word.starts_with(&text[at..])));
+        [raw, spread.map(|(_, at)| at), word]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(text.len())
+    }
+}
+
+/// A text, or a piece of one.
+struct Piece<'t> {
+    /// What stands before it.
+    before: &'t [u8],
+    text: &'t [u8],
+    /// Where a control sequence begins of which the end may still come.
+    settled: usize,
+    /// Whether nothing comes after it.
+    last: bool,
+}
+
+impl<'t> Piece<'t> {
+    fn whole(text: &'t [u8]) -> Self {
+        Self {
+            before: &[],
+            text,
+            settled: text.len(),
+            last: true,
+        }
+    }
+
+    /// Whether no word goes on over an end of `span`.
+    fn stands_alone(&self, span: &Range<usize>) -> bool {
+        let Self { before, text, .. } = self;
+        let word =
+            |byte: Option<&u8>| byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128);
+        if word(text.get(span.end - 1)) && (word(text.get(span.end)) || span.end == text.len() && !self.last) {
+            return false;
+        }
+        !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
+    }
+}
+
+/// Whether what is to be masked is a marker, or a part of one.
+fn within_marker(text: &[u8], span: &Range<usize>) -> bool {
+    let marker = MARKER.as_bytes();
+    let from = span.start.saturating_sub(marker.len() - 1);
+    (from..=span.start).any(|at| text[at..].starts_with(marker) && span.end <= at + marker.len())
+}
+
+/// Adds a range, to the last one where they overlap or touch: text may be full of matches.
+fn add(spans: &mut Vec<Range<usize>>, span: Range<usize>) {
+    match spans.last_mut() {
+        Some(last) if span.start <= last.end && last.start <= span.end => {
+            *last = last.start.min(span.start)..last.end.max(span.end);
+        }
+        _ => spans.push(span),
+    }
+}
+
+/// Sorts ranges and makes one of those that overlap or touch.
+fn merge(spans: &mut Vec<Range<usize>>) {
+    spans.sort_unstable_by_key(|span| span.start);
+    spans.dedup_by(|next, last| {
+        let joins = next.start <= last.end;
+        if joins {
+            last.end = last.end.max(next.end);
+        }
+        joins
+    });
+}

@@ -1,0 +1,161 @@
+//! Masking text that comes in pieces, with the result that masking the whole would give.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use secrecy::zeroize::Zeroize;
+
+use super::squeeze::{self, Squeezed};
+use super::{merge, shapes, Piece, Redactor, MARKER};
+
+/// What is out stays this long before what is not, because it may tell that a secret follows.
+const CONTEXT: usize = shapes::LOOK_BEHIND;
+
+/// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
+///
+/// in it any more.
+pub struct Stream {
+    redactor: Arc<Redactor>,
+    squeezed: Squeezed,
+    /// Bytes that are out already, as context, and then those that are not.
+    held: Vec<u8>,
+    /// How many of `held` are out. A control sequence never goes on over this place.
+    context: usize,
+    /// How many of `held` were looked at.
+    seen: usize,
+    /// The mask goes on at least up to this place in `held`, which is not before `context`.
+    masked: Option<usize>,
+    count: u64,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Stream")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.held.zeroize();
+        self.squeezed.wipe();
+    }
+}
+
+impl Stream {
+    pub(super) fn new(redactor: Arc<Redactor>) -> Self {
+        Self {
+            redactor,
+            squeezed: Squeezed::default(),
+            held: Vec::new(),
+            context: 0,
+            seen: 0,
+            masked: None,
+            count: 0,
+        }
+    }
+
+    /// Takes the next bytes, and gives those that are certain by now.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(bytes);
+        // Looking again at what is held for each byte that comes would cost the square of its length.
+        let waiting = self.held.len() - self.context;
+        if self.held.len() - self.seen < waiting / 8 {
+            return Vec::new();
+        }
+        self.give(false)
+    }
+
+    /// Gives the rest. The stream can be used again, for another text.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let out = self.give(true);
+        self.held.clear();
+        self.context = 0;
+        self.seen = 0;
+        self.masked = None;
+        out
+    }
+
+    /// How many markers were put in so far.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held.capacity()
+    }
+
+    /// Gives what is certain: all, when the text ends here.
+    fn give(&mut self, all: bool) -> Vec<u8> {
+        let mut spans = Vec::new();
+        let (before, text) = self.held.split_at(self.context);
+        let settled = if all { None } else { squeeze::open(text) }.unwrap_or(text.len());
+        let piece = Piece {
+            before,
+            text,
+            settled,
+            last: all,
+        };
+        self.redactor.known(&piece, &mut self.squeezed, &mut spans);
+        let to = self.context + if all { text.len() } else { self.certain(&piece) };
+        for span in &mut spans {
+            *span = span.start + self.context..span.end + self.context;
+        }
+        self.redactor.patterns(&self.held, &mut spans);
+        // What begins later is found again; what began earlier was found before.
+        spans.retain(|span| (self.context..to).contains(&span.start));
+        spans.extend(self.masked.map(|end| self.context..end));
+        merge(&mut spans);
+        let out = self.masked_up_to(to, &spans);
+        self.seen = self.held.len();
+        self.forget_before(to);
+        out
+    }
+
+    /// How much of the piece, of which `squeezed` holds the end, is certain.
+    fn certain(&self, piece: &Piece) -> usize {
+        let known = self.redactor.may_begin(piece, &self.squeezed);
+        let pattern = self
+            .redactor
+            .unfinished_pattern(&self.held)
+            .saturating_sub(self.context);
+        let to = known.min(piece.settled).min(pattern);
+        self.squeezed.boundary(piece.text, to).0
+    }
+
+    /// What is not out yet up to `to`, masked.
+    fn masked_up_to(&mut self, to: usize, spans: &[Range<usize>]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(to - self.context);
+        let mut at = self.context;
+        let mut goes_on = self.masked.take().is_some();
+        for span in spans {
+            // Only the first one can begin where the last piece ended within a mask.
+            if !goes_on || span.start > self.context {
+                out.extend_from_slice(&self.held[at..span.start]);
+                out.extend_from_slice(MARKER.as_bytes());
+                self.count += 1;
+            }
+            goes_on = false;
+            at = span.end.min(to);
+            if span.end >= to {
+                self.masked = Some(span.end);
+            }
+        }
+        out.extend_from_slice(&self.held[at..to]);
+        out
+    }
+
+    /// What is before `to` is out.
+    fn forget_before(&mut self, to: usize) {
+        let from = to.saturating_sub(CONTEXT);
+        self.held.copy_within(from.., 0);
+        self.held.truncate(self.held.len() - from);
+        self.context = to - from;
+        self.seen -= from;
+        self.masked = self.masked.map(|end| end - from);
+    }
+}
