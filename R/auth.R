@@ -46,6 +46,10 @@ NULL
 #'   the key itself in it is refused.
 #' @return A value of class `RhoModelAuth` with the properties `api_key`, `headers`, `base_url`,
 #'   `metadata`, `label`, `hosts`, `id` and `handle`.
+#' @section Errors:
+#' `rhocap_error_header` for a header that cannot be sent, `rhocap_error_url` for a base URL that is
+#' none or names a user, those of a secret for a header's literal credential, and
+#' `rhocap_error_purpose` for a secret that is bound to no hosts; see [rhocap_conditions].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("model-", sample(letters, 20)), collapse = ""))
@@ -78,6 +82,9 @@ rho_model_auth <- function(api_key, headers = list(), base_url = "", metadata = 
 #' @param user The user of HTTP's basic authentication. One string without a colon.
 #' @return A value of class `RhoHeaderCredential` with the properties `scheme`, `label`, `hosts`,
 #'   `id` and `handle`.
+#' @section Errors:
+#' `rhocap_error_purpose` for a secret that is bound to no hosts, `rhocap_error_value` for a user
+#' with a colon; see [rhocap_conditions].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("header-", sample(letters, 20)), collapse = ""))

@@ -12,6 +12,9 @@ NULL
 #' @param auth A [rho_model_auth()], a credential made by [rho_provider_credential()], or what
 #'   [rho_basic()] or [rho_bearer()] gives. It must be bound to the provider's host.
 #' @return A function without arguments, for `credentials`.
+#' @section Errors:
+#' `rhocap_error_missing`, `rhocap_error_type`, `rhocap_error_purpose`; when a chat sends, those of
+#' [rho_httr2_auth()].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("ellmer-", sample(letters, 20)), collapse = ""))
@@ -25,7 +28,7 @@ rho_ellmer_credentials <- function(auth) {
   if (missing(auth)) {
     abort_missing("auth", "made by rho_model_auth() or rho_provider_credential()")
   }
-  if (!S7::S7_inherits(auth, RhoHidden)) {
+  if (!S7::S7_inherits(auth, RhoHidden) || S7::S7_inherits(auth, RhoHttpRequest)) {
     abort_type(auth, "auth", auth_wanted)
   }
   if (identical(hidden_class(auth), "RhoSecret") || identical(hidden_class(auth), "RhoEnvSecret")) {
@@ -38,8 +41,12 @@ rho_ellmer_credentials <- function(auth) {
 # Which header a provider wants, ellmer's own function has in `key_name`.
 ellmer_sign <- function(req, auth) {
   header <- "Authorization"
-  for (frame in rev(sys.frames())) {
-    name <- get0("key_name", frame, inherits = FALSE)
+  ellmer <- asNamespace("ellmer")
+  for (index in rev(seq_len(sys.nframe()))) {
+    if (!identical(topenv(environment(sys.function(index))), ellmer)) {
+      next
+    }
+    name <- get0("key_name", sys.frame(index), inherits = FALSE)
     if (is.character(name) && length(name) == 1L && !is.na(name)) {
       header <- name
       break

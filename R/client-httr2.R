@@ -53,7 +53,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
       abort_type(auth, "auth", auth_wanted)
     }
     headers <- stats::setNames(list(value), header)
-    rho_http_request("GET", req_host(req), headers = headers)
+    rho_http_request("GET", reference_url, headers = headers)
   }
   headers <- attr(holder, "headers", exact = TRUE)
   if (S7::S7_inherits(auth, RhoModelAuth)) {
@@ -85,7 +85,7 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
 }
 
 # Any URL serves to hold the references; that of the request is known only when it is sent.
-req_host <- function(req) "https://reference.invalid/"
+reference_url <- "https://reference.invalid/"
 
 # The copy of a request that httr2 sends. It has a state of its own, so that what httr2 notes in it
 # goes with it; what the request's own state says is which headers are not to be shown.
@@ -103,13 +103,57 @@ httr2_sign <- function(req, cache, holders, lines) {
       code = "redirect"
     )
   }
+  check_httr2_options(req)
   req$state$headers <- req$headers
   plain <- httr2::req_get_headers(req, "drop")
   plain <- plain[!tolower_ascii(names(plain)) %in% tolower_ascii(names(lines))]
   wire <- exchange(req$url, c(plain, lines))
   req$state <- new.env(parent = emptyenv())
   secret <- wire$headers[names(wire$headers) %in% names(lines)]
-  do.call(httr2::req_headers_redacted, c(list(req), as.list(secret)))
+  # By name: what is in a call is seen by whoever looks at the calls.
+  values <- lapply(names(secret), function(name) call("[[", quote(secret), name))
+  names(values) <- names(secret)
+  eval(as.call(c(quote(httr2::req_headers_redacted), quote(req), values)))
+}
+
+# What curl may be told: nothing that says where a request goes or who reads it, and nothing that
+# writes lines of its own.
+httr2_options <- c(
+  "followlocation", "timeout", "timeout_ms", "connecttimeout", "connecttimeout_ms", "useragent",
+  "http_version", "sslversion", "cainfo", "capath", "accept_encoding", "nosignal", "tcp_nodelay",
+  "tcp_keepalive", "low_speed_limit", "low_speed_time", "noprogress", "progressfunction",
+  "xferinfofunction", "verbose", "debugfunction",
+  # Those of its method and its body, which httr2 has set by now.
+  "customrequest", "nobody", "httpget", "post", "postfields", "postfieldsize",
+  "postfieldsize_large", "readfunction", "seekfunction", "upload", "infilesize", "infilesize_large"
+)
+# A proxy passes on what TLS hides from it.
+httr2_proxy_options <- c("proxy", "proxyport", "proxyuserpwd", "proxyauth")
+
+check_httr2_options <- function(req) {
+  allowed <- c(httr2_options, if (grepl("^https://", req$url)) httr2_proxy_options)
+  foreign <- setdiff(names(req$options), allowed)
+  if (length(foreign) > 0L) {
+    abort(
+      "reference",
+      sprintf(
+        paste(
+          "The request's curl option `%s` could send it, and the credential with it, to another",
+          "place than its URL says. Leave it out of httr2::req_options() or its like."
+        ),
+        foreign[[1L]]
+      ),
+      code = "option"
+    )
+  }
+  methods <- c(req$method, req$options$customrequest)
+  if (any(grepl("[^A-Za-z]", methods)) || any(grepl("[[:cntrl:]]", req$options$useragent))) {
+    abort(
+      "reference",
+      "The request's method or user agent holds what would begin another line. Give plain ones.",
+      code = "option"
+    )
+  }
 }
 
 # Whether httr2 itself is about to send: not a dry run, a translation, or somebody's own call.

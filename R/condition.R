@@ -38,17 +38,14 @@
 #' | `rhocap_error_purpose` | a secret for one purpose was given for another |
 #' | `rhocap_error_hosts` | a credential's host is none |
 #' | `rhocap_error_credential` | no header can carry the value |
-#' | `rhocap_error_url` | a URL is none that a credential may go to |
+#' | `rhocap_error_url` | a URL is none, names a user, or is none that a credential may go to |
 #' | `rhocap_error_header` | a header's name or value is not what a header can have |
-#' | `rhocap_error_reference` | what stands for a credential is where it must not be, or is dead |
+#' | `rhocap_error_reference` | what stands for a credential is where it cannot be exchanged |
 #' | `rhocap_error_forgotten` | [rho_forget()] was called on the value |
 #' | `rhocap_error_stale_handle` | the value was saved, or sent to another process |
 #' | `rhocap_error_forked` | the value was made in the process that this one was forked from |
 #' | `rhocap_error_handle_used` | an admission was used before |
 #' | `rhocap_error_immutable` | a property of a value was assigned to |
-#' | `rhocap_error_reference` | a credential's reference stands where it cannot be exchanged |
-#' | `rhocap_error_header` | a header has a name or a value that cannot be sent |
-#' | `rhocap_error_url` | a URL is none, or names a user |
 #' | `rhocap_error_memory` | no memory for an argument, or for the result of a call that is done |
 #' | `rhocap_error_missing_package` | a suggested package is needed and not installed |
 #' | `rhocap_error_internal` | a defect of rhocap; R is not harmed |

@@ -17,6 +17,10 @@ NULL
 #'   ASCII (`xn--...`), addresses as `"127.0.0.1"` or `"[::1]"`; no scheme and no path.
 #' @return A value of class `RhoProviderCredential` with the properties `id`, `label` and `source`
 #'   of the secret, `hosts` and `handle`.
+#' @section Errors:
+#' `rhocap_error_hosts` for what is no host, `rhocap_error_credential` for a value that no header
+#' can carry, and `rhocap_error_purpose` where an environment has the value or the argument is no
+#' secret itself; see [rhocap_conditions].
 #' @family secrets
 #' @examples
 #' secret <- rho_secret_literal(paste(c("provider-", sample(letters, 20)), collapse = ""))
@@ -42,6 +46,9 @@ rho_provider_credential <- function(secret, hosts) {
 #' @param shared Whether the value may be a provider's credential as well.
 #' @return A value of class `RhoEnvSecret` with the properties `id`, `label` and `source` of the
 #'   secret, `shared` and `handle`.
+#' @section Errors:
+#' `rhocap_error_purpose` where a provider's credential is, or is held by, the value, or where the
+#' argument is no secret itself; see [rhocap_conditions].
 #' @family secrets
 #' @examples
 #' secret <- rho_secret_literal(paste(c("entry-", sample(letters, 20)), collapse = ""))

@@ -7,7 +7,14 @@
 #' values that rhocap holds or has held in this session, in all forms in which programs commonly
 #' write them (base64, hexadecimal, percent-encoded, escaped for JSON and shells, and others); for
 #' values of R's initial environment whose names say that they are secret; for what has the shape of
-#' a common access token; and for what stands after a name such as `Authorization` or `password=`.
+#' a common access token; and for what stands after a name such as `Authorization` or `password=`
+#' and looks made by chance.
+#'
+#' After a name of an assignment, values of fewer than 8 bytes stay, and so do words, sentences,
+#' numbers in code, names of variables, calls, paths and placeholders: `password=swordfish` is as
+#' likely a text about passwords. The credentials of an `Authorization` header are masked whatever
+#' they look like. A password of such a kind is masked where rhocap knows it: make it a secret, see
+#' [rho_secret_env()].
 #'
 #' What is encrypted, compressed or transformed in another way cannot be found, nor a value that
 #' rhocap was never given and that looks like ordinary text.
@@ -41,6 +48,7 @@ redact_strings <- function(text, redactor = NULL) {
   asked <- plain
   latin1 <- which(Encoding(plain) == "latin1")
   asked[latin1] <- vapply(plain[latin1], as_utf8, "", USE.NAMES = FALSE)
+  changed <- FALSE
   for (batch in batches(asked)) {
     found <- check_boundary(core_redact(asked[batch], redactor))
     if (!is.null(found)) {
@@ -48,7 +56,7 @@ redact_strings <- function(text, redactor = NULL) {
       changed <- TRUE
     }
   }
-  if (!exists("changed", inherits = FALSE)) {
+  if (!changed) {
     return(text)
   }
   attributes(plain) <- attributes(text)
@@ -109,7 +117,7 @@ redactor_of <- function(values) {
 #' `rhocap_warning`: what was printed meanwhile was not masked.
 #' @family redaction
 #' @examples
-#' password <- paste(sample(letters, 20, TRUE), collapse = "")
+#' password <- paste(sample(c(letters, LETTERS, 0:9), 20, TRUE), collapse = "")
 #' rho_with_redaction({
 #'   cat("login with password=", password, "\n", sep = "")
 #'   "done"

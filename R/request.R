@@ -28,12 +28,16 @@ NULL
 #' @param response_headers Names of headers of the answer that are wanted; none are named for all.
 #' @param convert Whether the answer is text. With `FALSE` its bytes are kept.
 #' @param auth Who sends it: a [rho_model_auth()], whose key becomes `Authorization: Bearer` beside
-#'   its own headers, a credential, which becomes the same, or what [rho_basic()] gives. `headers`
-#'   take the place of headers of the same name.
+#'   its own headers, a credential, which becomes the same, or what [rho_bearer()] or [rho_basic()]
+#'   gives. `headers` take the place of headers of the same name.
 #' @param query Fields to add to the URL: a list with names, of strings and credentials. A
 #'   credential is better in a header: URLs stand in the logs of servers.
 #' @return A value of class `RhoHttpRequest` with the properties `method`, `url`, `headers`, `body`,
 #'   `timeout_ms`, `response_headers`, `convert`, `id` and `handle`.
+#' @section Errors:
+#' `rhocap_error_value` for an unknown method, `rhocap_error_url` for what is no URL or names a
+#' user, `rhocap_error_header` for a header that cannot be sent, those of a secret for a header's
+#' literal credential, and `rhocap_error_purpose`; see [rhocap_conditions].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("request-", sample(letters, 20)), collapse = ""))
@@ -122,7 +126,8 @@ request_attributes <- function() {
   )
 }
 
-auth_wanted <- "made by rho_model_auth(), rho_basic() or rho_provider_credential()"
+auth_wanted <-
+  "made by rho_model_auth(), rho_bearer(), rho_basic() or rho_provider_credential()"
 
 given_auth <- function(auth) {
   if (is.null(auth)) {

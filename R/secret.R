@@ -53,6 +53,10 @@ NULL
 #' @param prompt What the person is asked.
 #' @return A value of class `RhoSecret` with the properties `id`, `label`, `source` and `handle`.
 #'   Two of them are compared by `==` and [all.equal()], in Rust.
+#' @section Errors:
+#' `rhocap_error_secret_source` where there is nothing to read, `rhocap_error_secret_value`,
+#' `rhocap_error_short_secret` and `rhocap_error_ordinary_secret` for a value that is none, and
+#' those of a wrong argument; see [rhocap_conditions]. None of them holds the value.
 #' @family secrets
 #' @examples
 #' path <- tempfile()
@@ -153,6 +157,8 @@ rho_secret_prompt <- function(prompt = "Secret: ") {
 #'
 #' @param value The value. One string.
 #' @inherit rho_secret_env return
+#' @section Errors:
+#' As of [rho_secret_env()].
 #' @family secrets
 #' @examples
 #' rho_secret_literal(paste(c("literal-", sample(letters, 20)), collapse = ""))
@@ -183,6 +189,9 @@ RhoSecret <- rho_class(
 #' @param secret A value made by [rho_secret_env()] or a sibling, [rho_provider_credential()] or
 #'   [rho_env_secret()].
 #' @return One string.
+#' @section Errors:
+#' `rhocap_error_stale_handle` and `rhocap_error_forked` where the value is not here any more,
+#' `rhocap_error_type` for what holds no value; see [rhocap_conditions].
 #' @family secrets
 #' @examples
 #' secret <- rho_secret_literal(paste(c("reveal-", sample(letters, 20)), collapse = ""))
@@ -205,6 +214,9 @@ rho_reveal <- function(secret) {
 #'   nothing is done.
 #' @return `TRUE` when the redactor does not know the secret any more, `FALSE` when something else
 #'   still holds it; invisibly.
+#' @section Errors:
+#' `rhocap_error_missing`, `rhocap_error_type`; see [rhocap_conditions]. A value that was forgotten
+#' is a `rhocap_error_forgotten` wherever it is used.
 #' @family secrets
 #' @examples
 #' secret <- rho_secret_literal(paste(c("forget-", sample(letters, 20)), collapse = ""))

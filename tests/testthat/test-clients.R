@@ -239,6 +239,9 @@ test_that("ellmer sends the value, in the header of its provider", {
   needs("ellmer")
   server <- local_server()
   value <- canary()
+  # Mistakes are told when it is made, not when a chat sends.
+  request <- rho_http_request("GET", server$url("/"))
+  expect_error(rho_ellmer_credentials(request), class = "rhocap_error_type")
   auth <- rho_model_auth(key_for(value, server$host))
   credentials <- rho_ellmer_credentials(auth)
   chats <- list(
@@ -271,4 +274,37 @@ test_that("ellmer sends the value, in the header of its provider", {
 test_that("without rho.http there is no client of Rho's", {
   skip_if(requireNamespace("rho.http", quietly = TRUE), "rho.http is installed")
   expect_error(rho_secret_http_client(1), class = "rhocap_error_missing_package")
+})
+
+test_that("no option of curl takes a credential elsewhere through httr2, or writes a line", {
+  needs("httr2")
+  server <- local_server()
+  value <- canary()
+  key <- key_for(value, server$host)
+  req <- rho_httr2_auth(httr2::request(server$url("/")), key)
+  proxied <- httr2::req_proxy(req, "http://127.0.0.1", 9L)
+  hostile <- list(
+    httr2::req_options(req, port = 9L),
+    httr2::req_options(req, url = "http://127.0.0.1:9/"),
+    httr2::req_options(req, connect_to = "127.0.0.1:1:127.0.0.1:9"),
+    httr2::req_options(req, proxy = "http://127.0.0.1:9"),
+    httr2::req_options(req, pre_proxy = "socks5://127.0.0.1:9"),
+    httr2::req_options(req, unix_socket_path = "/tmp/none"),
+    httr2::req_options(req, request_target = "http://evil.test/"),
+    httr2::req_options(req, customrequest = "GET /x HTTP/1.1\r\nHost: evil"),
+    httr2::req_options(req, useragent = "a\r\nHost: evil"),
+    httr2::req_options(req, ssl_verifypeer = FALSE),
+    httr2::req_method(req, "GET /x HTTP/1.1\r\nHost:evil"),
+    proxied
+  )
+  for (one in hostile) {
+    cnd <- tryCatch(httr2::req_perform(one), error = identity)
+    expect_s3_class(cnd, "rhocap_error_reference")
+    expect_identical(cnd$code, "option")
+  }
+  # What only says how long, and who asks, is no matter.
+  ordinary <- httr2::req_user_agent(httr2::req_timeout(req, 20), "a test")
+  expect_s3_class(httr2::req_perform(ordinary), "httr2_response")
+  put <- httr2::req_method(ordinary, "PUT")
+  expect_s3_class(httr2::req_perform(put), "httr2_response")
 })

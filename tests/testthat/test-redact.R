@@ -244,3 +244,16 @@ test_that("an interrupt and a way out of the expression leave no diversion", {
   nested <- utils::capture.output(rho_with_redaction(rho_with_redaction(cat("in\n"))))
   expect_identical(nested, "in")
 })
+
+test_that("what is made by chance is masked after a name, and a word is not", {
+  for (i in 1:20) {
+    value <- paste(sample(c(letters, LETTERS, 0:9), 20, TRUE), collapse = "")
+    shown <- utils::capture.output(
+      rho_with_redaction(cat("login with password=", value, "\n", sep = ""))
+    )
+    expect_identical(shown, "login with password=[redacted by rhocap]")
+  }
+  for (text in c("password=swordfish", "password=short7", "password = get_password()")) {
+    expect_identical(rho_redact(text), text)
+  }
+})

@@ -33,8 +33,11 @@ impl ModelAuth {
         let headers = Headers::new(headers, &hosts)?;
         if !base_url.is_empty() {
             let url = Url::parse(base_url).ok_or_else(|| {
-                Misuse::new("url", "`base_url` is no absolute URL with the scheme https or http.")
-                    .with("argument", "base_url")
+                Misuse::new(
+                    "url",
+                    "`base_url` is no absolute URL with the scheme https, http, wss or ws.",
+                )
+                .with("argument", "base_url")
             })?;
             if url.has_userinfo() {
                 return Err(Misuse::new(

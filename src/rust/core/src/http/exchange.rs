@@ -88,7 +88,7 @@ fn find(text: &str) -> Result<Arc<Reference>, Misuse> {
     reference::find(text).ok_or_else(|| {
         Misuse::new(
             "stale_handle",
-            "A header holds the reference of a credential that is gone: the value that it stands for was removed, or \
+            "The request holds the reference of a credential that is gone: the value that it stands for was removed, or \
              belongs to another R process. Keep what rho_model_auth() or rho_http_request() gave as long as requests \
              are made with it, or make it again.",
         )
@@ -158,9 +158,10 @@ fn in_url(url: &str, used: &mut Vec<Arc<Reference>>) -> Result<Zeroizing<String>
         if !(declared && ends && first && inside) {
             return Err(misplaced());
         }
-        let reference = reference::find(&url[span.clone()])
-            .filter(|reference| reference.place() == Place::Query)
-            .ok_or_else(misplaced)?;
+        let reference = find(&url[span.clone()])?;
+        if reference.place() != Place::Query {
+            return Err(misplaced());
+        }
         parts.push(Zeroizing::new(url[from..span.start].to_owned()));
         parts.push(reference.rendered());
         from = span.end;
@@ -298,18 +299,11 @@ fn echo_of(used: &[Arc<Reference>]) -> Arc<Redactor> {
     if used.iter().all(|other| Arc::ptr_eq(first, other)) {
         return first.echo();
     }
-    let rendered: Vec<_> = used.iter().map(|reference| reference.rendered()).collect();
+    let encoded: Vec<_> = used.iter().map(|reference| reference.encoded()).collect();
     let values = used
         .iter()
         .map(|reference| reference.value().credential().secret().expose())
-        .chain(rendered.iter().map(|text| {
-            // Without the scheme's word, which is no secret.
-            let bytes = text.as_bytes();
-            bytes
-                .iter()
-                .position(|&byte| byte == b' ')
-                .map_or(bytes, |at| &bytes[at + 1..])
-        }));
+        .chain(encoded.iter().flatten().map(|text| text.as_bytes()));
     Arc::new(Redactor::of_values(values))
 }
 
@@ -469,6 +463,9 @@ mod tests {
             code(send("https://a.example", &[("x-api-key", &gone)], None)),
             "stale_handle"
         );
+        let field = raw(&canary(), "a.example", Place::Query).text().to_owned();
+        let url = format!("https://a.example/?key={field}");
+        assert_eq!(code(send(&url, &[], None)), "stale_handle");
         // In a body it is text like any other.
         assert_eq!(code(send("https://a.example", &[], Some(&gone))), "sent");
     }

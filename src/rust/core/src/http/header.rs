@@ -30,20 +30,25 @@ pub fn is_value(value: &[u8]) -> bool {
 /// Whether a header of this name carries a credential, so that its value is never shown.
 #[must_use]
 pub fn is_sensitive(name: &str) -> bool {
-    const PARTS: [&str; 10] = [
+    const PARTS: [&str; 9] = [
         "authorization",
         "cookie",
         "api-key",
         "apikey",
-        "token",
         "secret",
         "password",
         "passwd",
         "credential",
         "signature",
     ];
+    /// They mark a request or a connection, and open nothing.
+    const HARMLESS: [&str; 2] = ["idempotency-key", "sec-websocket-key"];
     let name = name.to_ascii_lowercase().replace('_', "-");
-    PARTS.iter().any(|part| name.contains(part)) || name.ends_with("-key") || name == "key"
+    // A number of tokens is not one.
+    let token = || name.split('-').any(|word| word.ends_with("token"));
+    PARTS.iter().any(|part| name.contains(part))
+        || token()
+        || (name.ends_with("-key") || name == "key") && !HARMLESS.iter().any(|harmless| name.ends_with(harmless))
 }
 
 /// What a header is given.
@@ -328,10 +333,24 @@ mod tests {
             "Cookie",
             "api-key",
             "X-Goog-Api-Key",
+            "X-Auth-Token",
+            "PRIVATE-TOKEN",
+            "X-CSRFToken",
+            "X-Signing-Key",
         ] {
             assert!(is_sensitive(name), "{name}");
         }
-        for name in ["Accept", "Content-Type", "User-Agent", "x-request-id", "keep-alive"] {
+        for name in [
+            "Accept",
+            "Content-Type",
+            "User-Agent",
+            "x-request-id",
+            "keep-alive",
+            "X-Max-Tokens",
+            "x-ratelimit-remaining-tokens",
+            "Idempotency-Key",
+            "Sec-WebSocket-Key",
+        ] {
             assert!(!is_sensitive(name), "{name}");
         }
     }

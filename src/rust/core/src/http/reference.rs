@@ -177,19 +177,22 @@ impl Reference {
     /// Masks what is put in, in every form in which a server may send it back.
     pub(super) fn echo(&self) -> Arc<Redactor> {
         let made = || {
-            let rendered = self.rendered();
-            // The user with the key is one encoded value, whose ends are not those of the key's own encoding.
-            let encoded = match self.value.template {
-                Template::Basic(_) => rendered.strip_prefix("Basic ").map(str::as_bytes),
-                _ => None,
-            };
-            Arc::new(Redactor::of_values(
-                [Some(self.value.credential.secret().expose()), encoded]
-                    .into_iter()
-                    .flatten(),
-            ))
+            let encoded = self.encoded();
+            let values = [
+                Some(self.value.credential.secret().expose()),
+                encoded.as_ref().map(|text| text.as_bytes()),
+            ];
+            Arc::new(Redactor::of_values(values.into_iter().flatten()))
         };
         Arc::clone(self.echo.get_or_init(made))
+    }
+
+    /// The user with the key as one encoded value, whose ends are not those of the key's own encoding.
+    pub(super) fn encoded(&self) -> Option<Zeroizing<String>> {
+        match self.value.template {
+            Template::Basic(_) => self.rendered().strip_prefix("Basic ").map(|text| joined(&[text])),
+            _ => None,
+        }
     }
 }
 

@@ -176,7 +176,7 @@ impl HttpRequest {
     /// A request.
     ///
     /// # Errors
-    /// `value` for an unknown method, `url` for what is no URL or names a user with a password, and those of
+    /// `value` for an unknown method, `url` for what is no URL or names a user, and those of
     /// [`Headers::new`].
     pub fn new(spec: RequestSpec<'_>) -> Result<Self, Misuse> {
         let upper = spec.method.to_ascii_uppercase();
@@ -256,24 +256,6 @@ impl HttpRequest {
         &self.body
     }
 
-    /// How long it may take.
-    #[must_use]
-    pub fn timeout_ms(&self) -> u64 {
-        self.timeout_ms
-    }
-
-    /// Headers of the answer that are wanted.
-    #[must_use]
-    pub fn response_headers(&self) -> &[String] {
-        &self.response_headers
-    }
-
-    /// Whether the answer is text.
-    #[must_use]
-    pub fn convert(&self) -> bool {
-        self.convert
-    }
-
     /// The URL for eyes.
     #[must_use]
     pub fn shown_url(&self) -> String {
@@ -296,8 +278,11 @@ impl HttpRequest {
 /// A URL for eyes: no userinfo, no values of fields that carry credentials, nothing that is known.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
+    // Names of fields that no header has.
+    const FIELDS: [&str; 7] = ["auth", "jwt", "pass", "pat", "pwd", "sig", "sid"];
     let hidden = |name: &str, value: &str| {
-        header::is_sensitive(name) && reference::spans(value.as_bytes()).is_empty() && !value.is_empty()
+        let secret = header::is_sensitive(name) || FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field));
+        secret && reference::spans(value.as_bytes()).is_empty() && !value.is_empty()
     };
     let text = match Url::parse(url) {
         Some(parsed) => parsed.shown(MARKER, hidden),
@@ -470,6 +455,10 @@ mod tests {
             request.shown_url(),
             format!("https://a.example/x?token={MARKER}&key=[credential label]&a=b%20c#f")
         );
+        // Of names that are no headers' too, and not where they are a part of another.
+        let url = "https://a.example/?pass=a&sig=b&JWT=c&auth=d&passage=e&max_tokens=f";
+        let hidden = format!("https://a.example/?pass={MARKER}&sig={MARKER}&JWT={MARKER}&auth={MARKER}");
+        assert_eq!(shown_url(url), format!("{hidden}&passage=e&max_tokens=f"));
         assert_eq!(request.body().shown(), "form, 14 bytes and a credential");
         let shown = format!(
             "{request:?} {} {:?} {:?} {:?}",

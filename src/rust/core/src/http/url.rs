@@ -92,12 +92,6 @@ impl<'a> Url<'a> {
         })
     }
 
-    /// The URL as it was written.
-    #[must_use]
-    pub fn text(&self) -> &'a str {
-        self.text
-    }
-
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
@@ -188,28 +182,6 @@ pub fn percent_encode_into(text: &[u8], out: &mut String) {
     }
 }
 
-/// `text` with its percent signs decoded; what is no encoding stays.
-#[must_use]
-pub fn percent_decode(text: &str) -> Vec<u8> {
-    let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                out.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
-                at += 3;
-            }
-            (byte, _, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +251,5 @@ mod tests {
         let mut text = String::new();
         percent_encode_into("a b/ü%".as_bytes(), &mut text);
         assert_eq!(text, "a%20b%2F%C3%BC%25");
-        assert_eq!(percent_decode(&text), "a b/ü%".as_bytes());
-        assert_eq!(percent_decode("%zz%4"), b"%zz%4");
     }
 }

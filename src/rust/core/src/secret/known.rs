@@ -122,17 +122,6 @@ pub fn is_known(id: &str) -> bool {
     store().read().secrets.iter().any(|one| one.id == id)
 }
 
-/// The public names and labels of the secrets that are known, and whether each is kept.
-#[must_use]
-pub fn list() -> Vec<(String, String, bool)> {
-    let known = store().read();
-    let listed = |one: &One| {
-        let secret = Secret(one.alive.upgrade()?);
-        Some((one.id.clone(), secret.label().to_owned(), one.kept.is_some()))
-    };
-    known.secrets.iter().filter_map(listed).collect()
-}
-
 /// The redactor of everything that is known. It is made anew when that changed.
 #[must_use]
 pub fn redactor() -> Arc<Redactor> {
