@@ -276,17 +276,8 @@ impl Environment {
                     }
                 },
             };
-            if matches!(&held.value, Bytes::Plain(value) if known::holds_credential(value)) {
-                return Err(Misuse::new(
-                    "purpose",
-                    format!(
-                        "The value of `{name}` is, or holds, a provider's credential, so it cannot go into the \
-                         environment of tools: a command could read it and use it. Use another key for tools. If they \
-                         are meant to have this one, say so: rho_environment({name} = rho_env_secret(secret, shared = \
-                         TRUE))."
-                    ),
-                )
-                .with("name", name));
+            if let Bytes::Plain(value) = &held.value {
+                known::check_plain_entry(name, value)?;
             }
             entries.insert(name.to_owned(), held);
         }

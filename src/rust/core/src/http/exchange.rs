@@ -6,7 +6,7 @@ use secrecy::zeroize::Zeroizing;
 
 use super::header;
 use super::host::{split_port, Host};
-use super::reference::{self, Place, Reference};
+use super::reference::{self, joined, Place, Reference};
 use super::url::Url;
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
@@ -120,14 +120,6 @@ fn in_header(name: &str, value: &str, used: &mut Vec<Arc<Reference>>) -> Result<
     }
     parts.push(Zeroizing::new(value[from..].to_owned()));
     Ok(joined(&parts))
-}
-
-fn joined(parts: &[Zeroizing<String>]) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
-    for part in parts {
-        text.push_str(part);
-    }
-    text
 }
 
 /// A URL holds references only as the values of query fields that were declared.

@@ -177,8 +177,13 @@ impl Headers {
     /// Whether both hold the same, in a time that tells nothing of the credentials.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        let plain = |headers: &Self| -> Vec<(String, String)> {
-            let line = |(name, value): &(String, String)| (name.to_ascii_lowercase(), without_references(value));
+        let plain = |headers: &Self| -> Vec<(String, Vec<u8>)> {
+            let line = |(name, value): &(String, String)| {
+                (
+                    name.to_ascii_lowercase(),
+                    reference::without_references(value.as_bytes()),
+                )
+            };
             headers.lines.iter().map(line).collect()
         };
         let mut same = plain(self) == plain(other);
@@ -232,10 +237,6 @@ pub fn shown_references(text: &str) -> String {
         }
         None => "[credential that is gone]".to_owned(),
     })
-}
-
-fn without_references(text: &str) -> String {
-    replaced(text, |_| reference::PREFIX.to_owned())
 }
 
 fn replaced(text: &str, with: impl Fn(&str) -> String) -> String {

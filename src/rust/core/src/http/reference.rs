@@ -197,12 +197,26 @@ impl Reference {
 }
 
 /// One string, in room that is made once: what grows leaves copies behind.
-fn joined(parts: &[&str]) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
+pub(super) fn joined(parts: &[impl AsRef<str>]) -> Zeroizing<String> {
+    let length = parts.iter().map(|part| part.as_ref().len()).sum();
+    let mut text = Zeroizing::new(String::with_capacity(length));
     for part in parts {
-        text.push_str(part);
+        text.push_str(part.as_ref());
     }
     text
+}
+
+/// The text with the same mark in place of every reference, to compare what is around them.
+pub(super) fn without_references(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for span in spans(text) {
+        out.extend_from_slice(&text[from..span.start]);
+        out.extend_from_slice(PREFIX.as_bytes());
+        from = span.end;
+    }
+    out.extend_from_slice(&text[from..]);
+    out
 }
 
 impl Drop for Reference {

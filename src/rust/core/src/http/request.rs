@@ -324,10 +324,10 @@ fn with_query(url: &str, query: Vec<(String, Field)>, held: &mut Vec<Arc<Referen
 impl PartialEq for HttpRequest {
     fn eq(&self, other: &Self) -> bool {
         let plain = |request: &Self| {
-            let body = request.body.bytes().map(without_references);
+            let body = request.body.bytes().map(reference::without_references);
             (
                 request.method,
-                without_references(request.url.as_bytes()),
+                reference::without_references(request.url.as_bytes()),
                 body,
                 request.timeout_ms,
                 request.response_headers.clone(),
@@ -346,18 +346,6 @@ impl PartialEq for HttpRequest {
 }
 
 impl Eq for HttpRequest {}
-
-fn without_references(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut from = 0;
-    for span in reference::spans(text) {
-        out.extend_from_slice(&text[from..span.start]);
-        out.extend_from_slice(reference::PREFIX.as_bytes());
-        from = span.end;
-    }
-    out.extend_from_slice(&text[from..]);
-    out
-}
 
 impl fmt::Debug for HttpRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

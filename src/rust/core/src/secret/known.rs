@@ -250,11 +250,16 @@ pub(super) fn claim(claim: &purpose::Claim<'_>) -> Result<(), Misuse> {
     result
 }
 
-/// Whether a value is, or holds, a provider's credential that is alive.
-pub(crate) fn holds_credential(value: &[u8]) -> bool {
+/// Refuses an entry of an environment that is no secret, and is or holds a provider's credential that is alive.
+pub(crate) fn check_plain_entry(name: &str, value: &[u8]) -> Result<(), Misuse> {
     let (holds, dropped) = with_purposes(|purposes| purposes.holds_credential(value));
     drop(dropped);
-    holds
+    if !holds {
+        return Ok(());
+    }
+    let subject = format!("The value of `{name}`");
+    let shared = format!("rho_environment({name} = rho_env_secret(secret, shared = TRUE))");
+    Err(purpose::not_for_tools(&subject, &shared).with("name", name))
 }
 
 #[cfg(test)]

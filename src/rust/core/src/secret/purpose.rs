@@ -180,12 +180,7 @@ impl Purposes {
             Claim::Entry(entry) => {
                 let taken = !entry.is_shared() && holds_one(entry.secret().expose(), &credentials);
                 if taken {
-                    Err(Misuse::new(
-                        "purpose",
-                        "This value is, or holds, a provider's credential, so it cannot go into the environment of \
-                         tools: a command could read it and use it. Use another key for tools. If they are meant to \
-                         have this one, say so: rho_env_secret(secret, shared = TRUE).",
-                    ))
+                    Err(not_for_tools("This value", "rho_env_secret(secret, shared = TRUE)"))
                 } else {
                     self.entries.push(Arc::downgrade(&entry.0));
                     Ok(())
@@ -201,6 +196,17 @@ impl Purposes {
         let credentials: Vec<_> = self.credentials.iter().filter_map(Weak::upgrade).collect();
         (holds_one(value, &credentials), (credentials, Vec::new()))
     }
+}
+
+/// That `subject` holds what a provider gets; `shared` is the call that says that tools are meant to have it.
+pub(super) fn not_for_tools(subject: &str, shared: &str) -> Misuse {
+    Misuse::new(
+        "purpose",
+        format!(
+            "{subject} is, or holds, a provider's credential, so it cannot go into the environment of tools: a command \
+             could read it and use it. Use another key for tools. If they are meant to have this one, say so: {shared}."
+        ),
+    )
 }
 
 fn holds_one(value: &[u8], credentials: &[Arc<Credential>]) -> bool {
