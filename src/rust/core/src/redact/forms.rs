@@ -100,8 +100,8 @@ impl OneValue {
 
     fn add(&mut self, form: &[u8]) {
         self.add_pieces(form);
-        if form.iter().any(|&byte| squeeze::is_dropped(byte)) {
-            let squeezed = Zeroizing::new(squeeze::bytes(form));
+        let squeezed = Zeroizing::new(squeeze::bytes(form));
+        if squeezed.len() < form.len() {
             self.add_pieces(&squeezed);
         }
     }

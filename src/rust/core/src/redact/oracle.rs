@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::forms::Pattern;
-use super::squeeze::is_dropped;
 use super::{merge, Redactor, MARKER};
 
 /// A small generator of numbers, so that a case that fails can be had again.
@@ -33,6 +32,21 @@ impl Numbers {
     }
 }
 
+/// What is left out as a whole, before what begins it: and how much of it, when the rest only says so.
+const SEQUENCES: [(&[u8], usize); 11] = [
+    (b"\x1b[1m", 4),
+    (b"\x1bc", 2),
+    ("\u{a0}".as_bytes(), 2),
+    ("\u{9b}1m".as_bytes(), 4),
+    ("\u{200b}".as_bytes(), 3),
+    ("\u{feff}".as_bytes(), 3),
+    (b"\\n", 2),
+    (b"\\t", 2),
+    (b"\\", 1),
+    (b"=\n", 1),
+    (b"=\r\n", 1),
+];
+
 /// The union of all matches in the text and in the text without white space.
 fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
@@ -40,13 +54,15 @@ fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usiz
     let mut at = 0;
     while at < text.len() {
         // The texts of these tests hold no other sequences.
-        if text[at..].starts_with(b"\x1b[1m") {
-            at += 4;
-        } else {
-            if !is_dropped(text[at]) {
-                kept.push(at);
+        let dropped = SEQUENCES.iter().find(|(sequence, _)| text[at..].starts_with(sequence));
+        match dropped {
+            Some((_, length)) => at += length,
+            None => {
+                if text[at] > b' ' {
+                    kept.push(at);
+                }
+                at += 1;
             }
-            at += 1;
         }
     }
     let squeezed: Vec<u8> = kept.iter().map(|&at| text[at]).collect();
@@ -105,7 +121,11 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
         for _ in 0..=numbers.below(6) {
             let length = 8 + numbers.below(longest - 7);
             // Patterns have no white space here; that they get a form without it is another test's matter.
-            let letters: Vec<u8> = alphabet.iter().copied().filter(|&byte| !is_dropped(byte)).collect();
+            let letters: Vec<u8> = alphabet
+                .iter()
+                .copied()
+                .filter(|&byte| byte > b' ' && byte != b'\\')
+                .collect();
             patterns.push(numbers.text(&letters, length));
         }
         let words: Vec<Vec<u8>> = (0..numbers.below(3))
@@ -122,14 +142,19 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
             let at = numbers.below(text.len() + 1);
             let mut planted = pattern[..pattern.len() - numbers.below(2)].to_vec();
             for _ in 0..numbers.below(3) {
-                let between = [&b" "[..], b"\x1b[1m", b"\n  "][numbers.below(3)];
+                let between = BETWEEN[numbers.below(BETWEEN.len())];
                 let into = numbers.below(planted.len());
                 planted.splice(into..into, between.iter().copied());
             }
             text.splice(at..at, planted);
         }
         // What was planted within another sequence is a sequence no more, and would be another one.
-        if memchr::memchr_iter(0x1b, &text).any(|at| !text[at..].starts_with(b"\x1b[1m")) {
+        let whole = |at: usize| {
+            SEQUENCES
+                .iter()
+                .any(|(sequence, _)| sequence[0] == text[at] && text[at..].starts_with(sequence))
+        };
+        if memchr::memchr2_iter(0x1b, 0xc2, &text).any(|at| !whole(at)) {
             continue;
         }
         let redactor = Arc::new(Redactor {
@@ -161,7 +186,21 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
     }
 }
 
-const SMALL: [&[u8]; 6] = [b"ab", b"abc", b"abcd", b"ab ", b"a\xc3-", b"ab\n\t"];
+const BETWEEN: [&[u8]; 11] = [
+    b" ",
+    b"\n  ",
+    b"\x1b[1m",
+    b"\x1bc",
+    "\u{a0}".as_bytes(),
+    "\u{9b}1m".as_bytes(),
+    "\u{feff}".as_bytes(),
+    b"\\n",
+    b"\\\n",
+    b"\\\\n",
+    b"=\r\n",
+];
+
+const SMALL: [&[u8]; 8] = [b"ab", b"abc", b"abcd", b"ab ", b"a\xc3-", b"ab\n\t", b"an\\", b"a=\n\r"];
 
 #[test]
 fn spans_and_streams_are_those_of_the_naive_program() {

@@ -1,5 +1,6 @@
-//! Text without white space and terminal control sequences, in which a value is found that was wrapped, spread
-//! or coloured.
+//! Text without what does not show or only wraps: white space, control characters and sequences, invisible
+//! characters, backslashes and the line ends that they write. In it a value is found that was wrapped, spread,
+//! coloured, or quoted any number of times.
 
 use secrecy::zeroize::Zeroize;
 
@@ -7,11 +8,6 @@ use secrecy::zeroize::Zeroize;
 pub(super) const LONGEST_SEQUENCE: usize = 512;
 
 const ESCAPE: u8 = 0x1b;
-
-/// Whether a byte is left out, by itself or together with what follows.
-pub(super) const fn is_dropped(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | b' ' | ESCAPE)
-}
 
 /// The bytes of `text` that are kept.
 pub(super) fn bytes(text: &[u8]) -> Vec<u8> {
@@ -47,9 +43,7 @@ impl Squeezed {
         let mut at = from;
         while at < to {
             self.marks.push((at, self.kept));
-            let block = text[at..to]
-                .first_chunk()
-                .filter(|block: &&[u8; BLOCK]| !block.contains(&ESCAPE));
+            let block = text[at..to].first_chunk().filter(|block| is_plain(block));
             if let (Some(block), Some(out)) = (block, self.buffer[self.kept..].first_chunk_mut()) {
                 self.kept += keep_block(block, out);
                 at += BLOCK;
@@ -120,46 +114,146 @@ impl Squeezed {
     }
 }
 
-/// Writes the bytes of a block that are kept, and gives their number. What is written after them is of no meaning.
-fn keep_block(block: &[u8; BLOCK], out: &mut [u8; BLOCK]) -> usize {
-    let mut kept = 0;
-    // Without branches: what follows what is as good as random.
-    for &byte in block {
-        out[kept % BLOCK] = byte;
-        kept += usize::from(KEPT[usize::from(byte)]);
-    }
-    kept
+/// What a byte is by itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Kept,
+    Dropped,
+    /// What follows decides.
+    First,
 }
 
-/// 1 for bytes that are kept.
-static KEPT: [u8; 256] = {
-    let mut kept = [1; 256];
+static KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Kept; 256];
     let mut byte = 0;
     while byte < 256 {
         #[allow(clippy::cast_possible_truncation)] // Up to 255.
-        if is_dropped(byte as u8) {
-            kept[byte] = 0;
+        let value = byte as u8;
+        if is_first(value) || value == b'=' {
+            kinds[byte] = Kind::First;
+        } else if value <= b' ' || value == 0x7f {
+            kinds[byte] = Kind::Dropped;
         }
         byte += 1;
     }
-    kept
+    kinds
 };
 
+/// Whether a byte may begin something of several bytes that is left out; an equals sign is one only before a line
+/// end.
+const fn is_first(byte: u8) -> bool {
+    // The first bytes of all characters that do not show.
+    (byte == ESCAPE)
+        | (byte == b'\\')
+        | (byte == 0xc2)
+        | (byte == 0xcd)
+        | (byte == 0xd8)
+        | (byte == 0xe1)
+        | (byte == 0xe2)
+        | (byte == 0xe3)
+        | (byte == 0xef)
+        | (byte == 0xf3)
+}
+
+/// Whether each byte but the last, which only says what the one before is, stands for itself.
+fn is_plain(block: &[u8; BLOCK + 1]) -> bool {
+    // Without branches, for many bytes at once.
+    let mut special = false;
+    for index in 0..BLOCK {
+        let (byte, next) = (block[index], block[index + 1]);
+        special |= is_first(byte) | ((byte == b'=') & ((next == b'\n') | (next == b'\r')));
+    }
+    !special
+}
+
+/// Writes the bytes of a block that are kept, and gives their number. What is written after them is of no meaning.
+fn keep_block(block: &[u8; BLOCK + 1], out: &mut [u8; BLOCK]) -> usize {
+    let mut kept = 0;
+    // Without branches: what follows what is as good as random.
+    for &byte in &block[..BLOCK] {
+        out[kept % BLOCK] = byte;
+        kept += usize::from(KINDS[usize::from(byte)] != Kind::Dropped);
+    }
+    kept
+}
+
 /// How many bytes at the start of `text` are left out together.
-fn dropped(text: &[u8]) -> usize {
-    match text.first() {
-        Some(&ESCAPE) => sequence(text),
-        Some(&byte) if is_dropped(byte) => 1,
-        _ => 0,
+pub(super) fn dropped(text: &[u8]) -> usize {
+    match text {
+        [] => 0,
+        [first, ..] => match KINDS[usize::from(*first)] {
+            Kind::Kept => 0,
+            Kind::Dropped => 1,
+            Kind::First => several(text),
+        },
     }
 }
 
-/// Where in `text` a control sequence begins of which the end may still come.
+/// The same for what begins with a byte that may begin several.
+fn several(text: &[u8]) -> usize {
+    match text {
+        [ESCAPE, ..] => sequence(text),
+        // A line end that is written, in a text that was quoted.
+        [b'\\', b'n' | b'r' | b't', ..] => 2,
+        [b'\\', ..] => 1,
+        // Quoted-printable.
+        [b'=', b'\n', ..] | [b'=', b'\r', b'\n', ..] => 1,
+        [b'=', ..] => 0,
+        // CSI as one character.
+        [0xc2, 0x9b, ..] => 2 + parameters(&text[2..]).unwrap_or(0),
+        _ => {
+            let end = text.len().min(4);
+            match text[..end]
+                .utf8_chunks()
+                .next()
+                .and_then(|chunk| chunk.valid().chars().next())
+            {
+                Some(character) if is_invisible(character) => character.len_utf8(),
+                _ => 0,
+            }
+        }
+    }
+}
+
+/// White space, control and format characters, and what else shows nothing by itself.
+fn is_invisible(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || matches!(
+            character,
+            // Default_Ignorable_Code_Point of Unicode 15, without letters, and the rest of its format characters.
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Where in `text` something begins that is left out as a whole, and of which the end may still come.
 pub(super) fn open(text: &[u8]) -> Option<usize> {
     let from = (text.len() + 1).saturating_sub(LONGEST_SEQUENCE);
-    memchr::memchr_iter(ESCAPE, &text[from..])
+    let sequence = memchr::memchr_iter(ESCAPE, &text[from..])
         .map(|at| from + at)
-        .find(|&at| sequence(&text[at..]) == 1)
+        .find(|&at| sequence(&text[at..]) == 1);
+    let one = (text.len().saturating_sub(LONGEST_CHARACTER)..text.len()).find(|&at| match &text[at..] {
+        [b'\\'] | [b'='] | [b'=', b'\r'] => true,
+        [0xc2, 0x9b, rest @ ..] => parameters(rest).is_none(),
+        [first, rest @ ..] if first & 0xc0 == 0xc0 && is_first(*first) => {
+            rest.len() + 1 < 2 + usize::from(*first >= 0xe0) + usize::from(*first >= 0xf0)
+                && rest.iter().all(|byte| byte & 0xc0 == 0x80)
+        }
+        _ => false,
+    });
+    [sequence, one].into_iter().flatten().min()
+}
+
+/// Bytes of what one character begins.
+const LONGEST_CHARACTER: usize = 64;
+
+/// The length of the parameters, intermediates and the final byte of a CSI.
+fn parameters(text: &[u8]) -> Option<usize> {
+    let text = &text[..text.len().min(LONGEST_CHARACTER - 2)];
+    let body = text.iter().take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
+    matches!(text.get(body), Some(0x40..=0x7e)).then_some(body + 1)
 }
 
 /// The length of the control sequence at the start of `text`; 1 when there is only the escape character.
@@ -190,7 +284,8 @@ fn sequence(text: &[u8]) -> usize {
             Some(0x30..=0x7e) => 3,
             _ => 1,
         },
-        // A function of one character, which is as likely a letter of a value.
+        // A function of one character. A terminal does not show it, though it may be a letter of a value.
+        Some(0x30..=0x7e) => 2,
         _ => 1,
     }
 }
