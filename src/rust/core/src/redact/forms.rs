@@ -22,8 +22,10 @@ pub(super) const PIECE: usize = 4096;
 /// What is looked for.
 #[derive(Default)]
 pub(super) struct Forms {
-    /// At least [`LEAST_FORMS`] bytes and at most [`PIECE`]; sorted, each once.
+    /// In the text: at least [`LEAST_FORMS`] bytes and at most [`PIECE`]; sorted, each once.
     pub(super) anywhere: Vec<Pattern>,
+    /// The same in the squeezed text.
+    pub(super) squeezed: Vec<Pattern>,
     /// Shorter values, between word bounds only; sorted, each once.
     pub(super) words: Vec<Pattern>,
 }
@@ -39,10 +41,11 @@ impl Forms {
                     let mut set = OneValue::new(value.len());
                     set.all(value);
                     forms.anywhere.append(&mut set.forms);
+                    forms.squeezed.append(&mut set.squeezed);
                 }
             }
         }
-        for patterns in [&mut forms.anywhere, &mut forms.words] {
+        for patterns in [&mut forms.anywhere, &mut forms.squeezed, &mut forms.words] {
             patterns.sort_unstable_by(|one, other| one.as_slice().cmp(other));
             patterns.dedup();
         }
@@ -78,6 +81,7 @@ impl Unit {
 /// The forms of one value; each is written to `scratch` first, which never grows and so leaves no copies behind.
 struct OneValue {
     forms: Vec<Pattern>,
+    squeezed: Vec<Pattern>,
     scratch: Pattern,
 }
 
@@ -86,6 +90,7 @@ impl OneValue {
         // The longest form of one byte has ten: an apostrophe that went through HTML twice.
         Self {
             forms: Vec::new(),
+            squeezed: Vec::new(),
             scratch: Zeroizing::new(Vec::with_capacity(longest * 12 + 16)),
         }
     }
@@ -98,29 +103,17 @@ impl OneValue {
         self.scratch.clear();
     }
 
+    /// The same for a form that programs write with white space, commas or quotation marks within.
+    fn keep_spread(&mut self) {
+        let form = std::mem::take(&mut self.scratch);
+        add_pieces(&mut self.squeezed, &squeeze::bytes(&form));
+        self.scratch = form;
+        self.scratch.clear();
+    }
+
     fn add(&mut self, form: &[u8]) {
-        self.add_pieces(form);
-        let squeezed = Zeroizing::new(squeeze::bytes(form));
-        if squeezed.len() < form.len() {
-            self.add_pieces(&squeezed);
-        }
-    }
-
-    fn add_pieces(&mut self, form: &[u8]) {
-        let mut from = 0;
-        while form.len() - from > PIECE {
-            self.add_one(&form[from..from + PIECE]);
-            from += PIECE;
-        }
-        // The last piece is a whole one too, so that it says as much as the others.
-        let from = if form.len() > PIECE { form.len() - PIECE } else { 0 };
-        self.add_one(&form[from..]);
-    }
-
-    fn add_one(&mut self, form: &[u8]) {
-        if form.len() >= LEAST_FORMS && !self.forms.iter().any(|known| known.as_slice() == form) {
-            self.forms.push(Zeroizing::new(form.to_vec()));
-        }
+        add_pieces(&mut self.forms, form);
+        add_pieces(&mut self.squeezed, &squeeze::bytes(form));
     }
 
     /// One form, made by writing each unit of `value` by itself.
@@ -136,15 +129,16 @@ impl OneValue {
         self.keep();
     }
 
-    /// One form, made of the bytes of `value` with `between` between them.
-    fn bytes(&mut self, value: &[u8], between: &str, write: impl Fn(u8, &mut Vec<u8>)) {
-        for (at, &byte) in value.iter().enumerate() {
-            if at > 0 {
-                self.scratch.extend_from_slice(between.as_bytes());
-            }
+    /// One form, made of the bytes of `value`.
+    fn bytes(&mut self, value: &[u8], write: impl Fn(u8, &mut Vec<u8>)) {
+        self.write_bytes(value, write);
+        self.keep();
+    }
+
+    fn write_bytes(&mut self, value: &[u8], write: impl Fn(u8, &mut Vec<u8>)) {
+        for &byte in value {
             write(byte, &mut self.scratch);
         }
-        self.keep();
     }
 
     fn all(&mut self, value: &[u8]) {
@@ -152,6 +146,9 @@ impl OneValue {
         self.base64(value);
         self.digits(value);
         self.utf16(value);
+        self.latin1(value);
+        self.other_case(value);
+        self.quoted_printable(value);
         // A value of several lines is shown with other indents and line endings, or in part.
         for line in value.split(|&byte| byte == b'\n' || byte == b'\r') {
             let line = line.trim_ascii();
@@ -204,29 +201,99 @@ impl OneValue {
     /// Each byte as a number.
     fn digits(&mut self, value: &[u8]) {
         for case in CASES {
-            // With spaces and line ends between they are found in the text without white space.
-            for between in ["", ":", "-"] {
-                self.bytes(value, between, |byte, out| hex(byte, case, out));
+            self.bytes(value, |byte, out| hex(byte, case, out));
+            for between in [b':', b'-'] {
+                self.write_bytes(value, |byte, out| {
+                    hex(byte, case, out);
+                    out.push(between);
+                });
+                self.scratch.pop();
+                self.keep();
             }
-            for (before, between) in [("\\x", ""), ("%", ""), ("0x", ",")] {
-                self.bytes(value, between, |byte, out| {
+            for before in ["\\x", "%"] {
+                self.bytes(value, |byte, out| {
                     out.extend_from_slice(before.as_bytes());
                     hex(byte, case, out);
                 });
             }
+            self.write_bytes(value, |byte, out| {
+                out.extend_from_slice(b"0x");
+                hex(byte, case, out);
+            });
+            self.keep_spread();
         }
-        self.bytes(value, ",", |byte, out| push(out, format_args!("{byte}")));
-        self.bytes(value, "", |byte, out| push(out, format_args!("\\{byte:03o}")));
+        self.write_bytes(value, |byte, out| push(out, format_args!("0X{byte:02X}")));
+        self.keep_spread();
+        self.write_bytes(value, |byte, out| push(out, format_args!("\\x{{{byte:02x}}}")));
+        self.keep_spread();
+        self.write_bytes(value, |byte, out| push(out, format_args!("{byte}")));
+        self.keep_spread();
+        self.bytes(value, |byte, out| push(out, format_args!("\\{byte:03o}")));
+        // Words of two bytes, the second one first, as od -x and hexdump write them; at an odd place in the first
+        // one the other byte is not of the value.
+        for words in [value, &value[1..]] {
+            self.write_words(words);
+            self.keep_spread();
+        }
+    }
+
+    fn write_words(&mut self, value: &[u8]) {
+        for word in value.chunks_exact(2) {
+            hex(word[1], Case::Lower, &mut self.scratch);
+            hex(word[0], Case::Lower, &mut self.scratch);
+        }
     }
 
     fn utf16(&mut self, value: &[u8]) {
         let Ok(value) = std::str::from_utf8(value) else { return };
         for order in [u16::to_le_bytes, u16::to_be_bytes] {
+            let mut wide = Zeroizing::new(Vec::with_capacity(value.len() * 2));
             for unit in value.encode_utf16() {
-                self.scratch.extend_from_slice(&order(unit));
+                wide.extend_from_slice(&order(unit));
             }
-            self.keep();
+            // Of ASCII the other order is the same, but for a zero at the ends.
+            if value.is_ascii() {
+                wide.pop();
+            }
+            self.add(&wide);
+            self.base64(&wide);
+            self.bytes(&wide, |byte, out| hex(byte, Case::Lower, out));
+            if value.is_ascii() {
+                return;
+            }
         }
+    }
+
+    /// In the encodings of one byte a character that agree on the letters of Western Europe.
+    fn latin1(&mut self, value: &[u8]) {
+        let Ok(value) = std::str::from_utf8(value) else { return };
+        for character in value.chars() {
+            let Ok(byte) = u8::try_from(u32::from(character)) else {
+                return self.scratch.clear();
+            };
+            self.scratch.push(byte);
+        }
+        self.keep();
+    }
+
+    /// As a name that is the same in capitals, of a value long enough to be known without them.
+    fn other_case(&mut self, value: &[u8]) {
+        if value.len() >= 2 * LEAST_FORMS {
+            self.bytes(value, |byte, out| out.push(byte.to_ascii_lowercase()));
+            self.bytes(value, |byte, out| out.push(byte.to_ascii_uppercase()));
+        }
+    }
+
+    /// As quoted-printable, but for its line ends.
+    fn quoted_printable(&mut self, value: &[u8]) {
+        self.bytes(value, |byte, out| {
+            if byte == b'=' || !(b' '..=b'~').contains(&byte) {
+                out.push(b'=');
+                hex(byte, Case::Upper, out);
+            } else {
+                out.push(byte);
+            }
+        });
     }
 
     fn percent(&mut self, value: &[u8]) {
@@ -244,7 +311,7 @@ impl OneValue {
         for case in CASES {
             for kept in KEPT {
                 for plus in [false, true] {
-                    self.bytes(value, "", |byte, out| match byte {
+                    self.bytes(value, |byte, out| match byte {
                         b' ' if plus => out.push(b'+'),
                         _ if byte.is_ascii_alphanumeric() || kept.contains(&byte) => out.push(byte),
                         _ => {
@@ -254,7 +321,7 @@ impl OneValue {
                     });
                 }
             }
-            self.bytes(value, "", |byte, out| {
+            self.bytes(value, |byte, out| {
                 if byte.is_ascii_alphanumeric() || KEPT[0].contains(&byte) {
                     out.push(byte);
                 } else {
@@ -423,6 +490,7 @@ impl OneValue {
                 Wide::Code,
                 Wide::Python,
                 Wide::Angle,
+                Wide::AngleBytes,
             ] {
                 // Control characters in octal as R and C do it, in hexadecimal as Python does.
                 for hexadecimal in [false, true] {
@@ -453,6 +521,8 @@ enum Wide {
     Python,
     /// `<U+00E9>`
     Angle,
+    /// `<c3><a9>`, as R's `iconv(sub = "byte")` writes it
+    AngleBytes,
 }
 
 impl Wide {
@@ -463,7 +533,7 @@ impl Wide {
                 return match self {
                     Wide::Plain => out.push(byte),
                     Wide::Octal => octal(unit, out),
-                    Wide::Angle => push(out, format_args!("<{byte:02x}>")),
+                    Wide::Angle | Wide::AngleBytes => push(out, format_args!("<{byte:02x}>")),
                     Wide::Bytes | Wide::Code | Wide::Python => push(out, format_args!("\\x{byte:02x}")),
                 }
             }
@@ -476,7 +546,25 @@ impl Wide {
             Wide::Code | Wide::Python if code < 0x1_0000 => push(out, format_args!("\\u{code:04x}")),
             Wide::Code | Wide::Python => push(out, format_args!("\\U{code:08x}")),
             Wide::Bytes => with_bytes(unit, |byte| push(out, format_args!("\\x{byte:02x}"))),
+            Wide::AngleBytes => with_bytes(unit, |byte| push(out, format_args!("<{byte:02x}>"))),
         }
+    }
+}
+
+fn add_pieces(forms: &mut Vec<Pattern>, form: &[u8]) {
+    let mut from = 0;
+    while form.len() - from > PIECE {
+        add_one(forms, &form[from..from + PIECE]);
+        from += PIECE;
+    }
+    // The last piece is a whole one too, so that it says as much as the others.
+    let from = if form.len() > PIECE { form.len() - PIECE } else { 0 };
+    add_one(forms, &form[from..]);
+}
+
+fn add_one(forms: &mut Vec<Pattern>, form: &[u8]) {
+    if form.len() >= LEAST_FORMS && !forms.iter().any(|known| known.as_slice() == form) {
+        forms.push(Zeroizing::new(form.to_vec()));
     }
 }
 

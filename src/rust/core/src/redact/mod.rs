@@ -62,6 +62,8 @@ pub fn contains_marker(text: &[u8]) -> bool {
 /// shorter ones are left out. Its copies of the values are wiped when it is dropped.
 pub struct Redactor {
     engine: Engine,
+    /// For the squeezed text.
+    squeezed: Engine,
     words: Vec<Pattern>,
     /// Whether shapes and names are masked too.
     patterns: bool,
@@ -98,6 +100,7 @@ impl Redactor {
         let forms = Forms::of(values);
         Self {
             engine: Engine::new(&forms.anywhere),
+            squeezed: Engine::new(&forms.squeezed),
             words: forms.words,
             patterns: true,
         }
@@ -210,7 +213,7 @@ impl Redactor {
         loop {
             squeezed.fill(text, from, text.len().min(from + PART));
             if squeezed.has_gaps() {
-                self.engine.find(squeezed.bytes(), |span| {
+                self.squeezed.find(squeezed.bytes(), |span| {
                     let span = squeezed.origin(text, span.start)..squeezed.origin(text, span.end - 1) + 1;
                     let near = span.len() <= REACH && span.end <= piece.settled;
                     if near {
@@ -276,10 +279,10 @@ impl Redactor {
         let raw = (text.len() + 1).saturating_sub(self.engine.longest());
         let raw = (raw..text.len()).find(|&at| self.engine.begins_with(&text[at..]));
         let kept = &squeezed.bytes()[..squeezed.boundary(text, piece.settled).1];
-        let spread = (kept.len() + 1).saturating_sub(self.engine.longest());
+        let spread = (kept.len() + 1).saturating_sub(self.squeezed.longest());
         let spread = (spread..kept.len())
             .map(|index| (index, squeezed.origin(text, index)))
-            .find(|&(index, at)| text.len() - at < REACH && self.engine.begins_with(&kept[index..]));
+            .find(|&(index, at)| text.len() - at < REACH && self.squeezed.begins_with(&kept[index..]));
         let word = (text.len().saturating_sub(LEAST_FORMS)..text.len())
             .find(|&at| self.words.iter().any(|word| word.starts_with(&text[at..])));
         [raw, spread.map(|(_, at)| at), word]

@@ -33,7 +33,7 @@ impl Numbers {
 }
 
 /// What is left out as a whole, before what begins it: and how much of it, when the rest only says so.
-const SEQUENCES: [(&[u8], usize); 11] = [
+const SEQUENCES: [(&[u8], usize); 9] = [
     (b"\x1b[1m", 4),
     (b"\x1bc", 2),
     ("\u{a0}".as_bytes(), 2),
@@ -43,8 +43,6 @@ const SEQUENCES: [(&[u8], usize); 11] = [
     (b"\\n", 2),
     (b"\\t", 2),
     (b"\\", 1),
-    (b"=\n", 1),
-    (b"=\r\n", 1),
 ];
 
 /// The union of all matches in the text and in the text without white space.
@@ -58,7 +56,7 @@ fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usiz
         match dropped {
             Some((_, length)) => at += length,
             None => {
-                if text[at] > b' ' {
+                if text[at] > b' ' && !b"\"',=".contains(&text[at]) {
                     kept.push(at);
                 }
                 at += 1;
@@ -124,7 +122,7 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
             let letters: Vec<u8> = alphabet
                 .iter()
                 .copied()
-                .filter(|&byte| byte > b' ' && byte != b'\\')
+                .filter(|&byte| byte > b' ' && !b"\\\"',=".contains(&byte))
                 .collect();
             patterns.push(numbers.text(&letters, length));
         }
@@ -159,6 +157,7 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
         }
         let redactor = Arc::new(Redactor {
             engine: engine(&patterns),
+            squeezed: engine(&patterns),
             words: words.iter().cloned().map(Pattern::new).collect(),
             patterns: false,
         });
@@ -186,8 +185,9 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
     }
 }
 
-const BETWEEN: [&[u8]; 11] = [
+const BETWEEN: [&[u8]; 12] = [
     b" ",
+    b"\",\n '",
     b"\n  ",
     b"\x1b[1m",
     b"\x1bc",

@@ -1,6 +1,6 @@
-//! Text without what does not show or only wraps: white space, control characters and sequences, invisible
-//! characters, backslashes and the line ends that they write. In it a value is found that was wrapped, spread,
-//! coloured, or quoted any number of times.
+//! Text without what does not show or only wraps, separates and quotes: white space, control characters and
+//! sequences, invisible characters, commas, quotation marks, backslashes and the line ends that they write. In it a
+//! value is found that was wrapped, spread, coloured, listed, or quoted any number of times.
 
 use secrecy::zeroize::Zeroize;
 
@@ -43,9 +43,11 @@ impl Squeezed {
         let mut at = from;
         while at < to {
             self.marks.push((at, self.kept));
-            let block = text[at..to].first_chunk().filter(|block| is_plain(block));
-            if let (Some(block), Some(out)) = (block, self.buffer[self.kept..].first_chunk_mut()) {
-                self.kept += keep_block(block, out);
+            let blocks = text[at..to]
+                .first_chunk()
+                .zip(self.buffer[self.kept..].first_chunk_mut());
+            if let Some(kept) = blocks.and_then(|(block, out)| keep_block(block, out)) {
+                self.kept += kept;
                 at += BLOCK;
             } else {
                 let end = (at + BLOCK).min(to);
@@ -114,67 +116,40 @@ impl Squeezed {
     }
 }
 
-/// What a byte is by itself.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Kept,
-    Dropped,
-    /// What follows decides.
-    First,
-}
-
-static KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Kept; 256];
+/// What a byte is: [`KEPT`], or [`FIRST`] of several bytes that may be left out together, or left out.
+static KINDS: [u8; 256] = {
+    let mut kinds = [KEPT; 256];
     let mut byte = 0;
     while byte < 256 {
         #[allow(clippy::cast_possible_truncation)] // Up to 255.
-        let value = byte as u8;
-        if is_first(value) || value == b'=' {
-            kinds[byte] = Kind::First;
-        } else if value <= b' ' || value == 0x7f {
-            kinds[byte] = Kind::Dropped;
+        match byte as u8 {
+            // The first bytes of all characters that do not show.
+            ESCAPE | b'\\' | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf3 => kinds[byte] = FIRST,
+            // An equals sign ends the lines of quoted-printable text.
+            0..=b' ' | b'"' | b'\'' | b',' | b'=' | 0x7f => kinds[byte] = 0,
+            _ => {}
         }
         byte += 1;
     }
     kinds
 };
 
-/// Whether a byte may begin something of several bytes that is left out; an equals sign is one only before a line
-/// end.
-const fn is_first(byte: u8) -> bool {
-    // The first bytes of all characters that do not show.
-    (byte == ESCAPE)
-        | (byte == b'\\')
-        | (byte == 0xc2)
-        | (byte == 0xcd)
-        | (byte == 0xd8)
-        | (byte == 0xe1)
-        | (byte == 0xe2)
-        | (byte == 0xe3)
-        | (byte == 0xef)
-        | (byte == 0xf3)
-}
+const KEPT: u8 = 1;
+const FIRST: u8 = 2;
 
-/// Whether each byte but the last, which only says what the one before is, stands for itself.
-fn is_plain(block: &[u8; BLOCK + 1]) -> bool {
-    // Without branches, for many bytes at once.
-    let mut special = false;
-    for index in 0..BLOCK {
-        let (byte, next) = (block[index], block[index + 1]);
-        special |= is_first(byte) | ((byte == b'=') & ((next == b'\n') | (next == b'\r')));
-    }
-    !special
-}
-
-/// Writes the bytes of a block that are kept, and gives their number. What is written after them is of no meaning.
-fn keep_block(block: &[u8; BLOCK + 1], out: &mut [u8; BLOCK]) -> usize {
+/// Writes the bytes of a block that are kept, and gives their number; nothing when a byte does not stand for
+/// itself. What is written after them is of no meaning.
+fn keep_block(block: &[u8; BLOCK], out: &mut [u8; BLOCK]) -> Option<usize> {
     let mut kept = 0;
+    let mut all = 0;
     // Without branches: what follows what is as good as random.
-    for &byte in &block[..BLOCK] {
+    for &byte in block {
+        let kind = KINDS[usize::from(byte)];
         out[kept % BLOCK] = byte;
-        kept += usize::from(KINDS[usize::from(byte)] != Kind::Dropped);
+        kept += usize::from(kind & KEPT);
+        all |= kind;
     }
-    kept
+    (all & FIRST == 0).then_some(kept)
 }
 
 /// How many bytes at the start of `text` are left out together.
@@ -182,9 +157,9 @@ pub(super) fn dropped(text: &[u8]) -> usize {
     match text {
         [] => 0,
         [first, ..] => match KINDS[usize::from(*first)] {
-            Kind::Kept => 0,
-            Kind::Dropped => 1,
-            Kind::First => several(text),
+            KEPT => 0,
+            FIRST => several(text),
+            _ => 1,
         },
     }
 }
@@ -196,9 +171,6 @@ fn several(text: &[u8]) -> usize {
         // A line end that is written, in a text that was quoted.
         [b'\\', b'n' | b'r' | b't', ..] => 2,
         [b'\\', ..] => 1,
-        // Quoted-printable.
-        [b'=', b'\n', ..] | [b'=', b'\r', b'\n', ..] => 1,
-        [b'=', ..] => 0,
         // CSI as one character.
         [0xc2, 0x9b, ..] => 2 + parameters(&text[2..]).unwrap_or(0),
         _ => {
@@ -235,9 +207,9 @@ pub(super) fn open(text: &[u8]) -> Option<usize> {
         .map(|at| from + at)
         .find(|&at| sequence(&text[at..]) == 1);
     let one = (text.len().saturating_sub(LONGEST_CHARACTER)..text.len()).find(|&at| match &text[at..] {
-        [b'\\'] | [b'='] | [b'=', b'\r'] => true,
+        [b'\\'] => true,
         [0xc2, 0x9b, rest @ ..] => parameters(rest).is_none(),
-        [first, rest @ ..] if first & 0xc0 == 0xc0 && is_first(*first) => {
+        [first, rest @ ..] if first & 0xc0 == 0xc0 && KINDS[usize::from(*first)] == FIRST => {
             rest.len() + 1 < 2 + usize::from(*first >= 0xe0) + usize::from(*first >= 0xf0)
                 && rest.iter().all(|byte| byte & 0xc0 == 0x80)
         }
