@@ -118,6 +118,11 @@ impl OneValue {
 
     /// One form, made by writing each unit of `value` by itself.
     fn each(&mut self, value: &[u8], write: impl Fn(Unit, &mut Vec<u8>)) {
+        self.write_units(value, write);
+        self.keep();
+    }
+
+    fn write_units(&mut self, value: &[u8], write: impl Fn(Unit, &mut Vec<u8>)) {
         for chunk in value.utf8_chunks() {
             for character in chunk.valid().chars() {
                 write(Unit::Char(character), &mut self.scratch);
@@ -126,7 +131,6 @@ impl OneValue {
                 write(Unit::Byte(byte), &mut self.scratch);
             }
         }
-        self.keep();
     }
 
     /// One form, made of the bytes of `value`.
@@ -228,6 +232,11 @@ impl OneValue {
         self.keep_spread();
         self.write_bytes(value, |byte, out| push(out, format_args!("{byte}")));
         self.keep_spread();
+        self.write_units(value, |unit, out| match unit {
+            Unit::Char(character) => push(out, format_args!("{}", u32::from(character))),
+            Unit::Byte(byte) => push(out, format_args!("{byte}")),
+        });
+        self.keep_spread();
         self.bytes(value, |byte, out| push(out, format_args!("\\{byte:03o}")));
         // Words of two bytes, the second one first, as od -x and hexdump write them; at an odd place in the first
         // one the other byte is not of the value.
@@ -267,13 +276,16 @@ impl OneValue {
     /// In the encodings of one byte a character that agree on the letters of Western Europe.
     fn latin1(&mut self, value: &[u8]) {
         let Ok(value) = std::str::from_utf8(value) else { return };
-        for character in value.chars() {
-            let Ok(byte) = u8::try_from(u32::from(character)) else {
-                return self.scratch.clear();
-            };
-            self.scratch.push(byte);
-        }
-        self.keep();
+        let latin1 = value.chars().map(|character| u8::try_from(u32::from(character)));
+        let Ok(latin1) = latin1.collect::<Result<Vec<u8>, _>>().map(Zeroizing::new) else {
+            return;
+        };
+        self.add(&latin1);
+        // As R shows them where they are none of its characters.
+        self.bytes(&latin1, |byte, out| match byte {
+            0x80.. => push(out, format_args!("<{byte:02x}>")),
+            _ => out.push(byte),
+        });
     }
 
     /// As a name that is the same in capitals, of a value long enough to be known without them.
@@ -287,7 +299,7 @@ impl OneValue {
     /// As quoted-printable, but for its line ends.
     fn quoted_printable(&mut self, value: &[u8]) {
         self.bytes(value, |byte, out| {
-            if byte == b'=' || !(b' '..=b'~').contains(&byte) {
+            if byte == b'=' || !matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r') {
                 out.push(b'=');
                 hex(byte, Case::Upper, out);
             } else {

@@ -218,6 +218,16 @@ fn forms_of_dumps() {
     program_masked(&value, "iconv", &["-f", "UTF-8", "-t", "UTF-16LE"], 0);
     program_masked(&value, "iconv", &["-f", "UTF-8", "-t", "UTF-16BE"], 0);
     program_masked(&value, "iconv", &["-f", "UTF-8", "-t", "UTF-16"], 2);
+    // Of characters that are in ASCII: one zero may be left.
+    let value = format!("tok-{}", crate::random::hex(12));
+    for to in ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"] {
+        program_masked(&value, "iconv", &["-f", "UTF-8", "-t", to], 3);
+        let encoded = format!("printf %s \"$S\" | iconv -f UTF-8 -t {to}");
+        if to.starts_with("UTF-16") {
+            program_masked(&value, "bash", &["-c", &format!("{encoded} | base64 -w60")], 5);
+            program_masked(&value, "bash", &["-c", &format!("{encoded} | xxd -p")], 3);
+        }
+    }
 }
 
 #[test]
@@ -247,15 +257,26 @@ fn forms_of_python() {
             "base64.urlsafe_b64encode(s.encode()).decode()",
             "shlex.quote(s)",
             "shlex.quote('echo ' + s)",
+            "json.dumps(json.dumps(json.dumps(json.dumps(s))))",
+            "json.dumps('\\n'.join(textwrap.wrap(base64.b64encode(s.encode()).decode(), 9)))",
+            "json.dumps(json.dumps('\\r\\n'.join(textwrap.wrap(base64.b64encode(s.encode()).decode(), 9))))",
+            "base64.b64encode(s.encode('utf-16-le')).decode()",
+            "quopri.encodestring(s.encode()).decode()",
+            "[c for c in s.encode()]",
+            "[hex(c) for c in s.encode()]",
+            "['%02x' % c for c in s.encode()]",
+            "' '.join('0X%02X' % c for c in s.encode())",
+            "''.join('\\\\x{%02x}' % c for c in s.encode())",
+            "' '.join('%o' % c for c in s.encode()) if min(s.encode()) > 63 else repr(s)",
         ] {
             if expression.ends_with("lower()") && value.to_lowercase() != value {
                 continue;
             }
             let program = format!(
-                "import base64,html,json,os,shlex,sys,urllib.parse\ns=os.environ['S']\n\
+                "import base64,html,json,os,quopri,shlex,sys,textwrap,urllib.parse\ns=os.environ['S']\n\
                  sys.stdout.reconfigure(encoding='utf-8')\nprint({expression})"
             );
-            program_masked(&value, "python3", &["-c", &program], 14);
+            program_masked(&value, "python3", &["-c", &program], 30);
         }
     }
 }
@@ -275,6 +296,12 @@ fn forms_of_r() {
             "cat(URLencode(Sys.getenv('S'), reserved = TRUE))",
             "print(charToRaw(Sys.getenv('S')))",
             "dput(charToRaw(Sys.getenv('S')))",
+            "dput(utf8ToInt(Sys.getenv('S')) + 0)",
+            "cat(iconv(Sys.getenv('S'), 'UTF-8', 'ASCII', sub = 'byte'))",
+            "cat(iconv(Sys.getenv('S'), 'UTF-8', 'ASCII', sub = 'Unicode'))",
+            "cat(iconv(Sys.getenv('S'), 'UTF-8', 'ASCII', sub = 'c99'))",
+            "cat(iconv(Sys.getenv('S'), 'UTF-8', 'latin1'))",
+            "cat(paste(charToRaw(Sys.getenv('S')), collapse = ', '))",
         ] {
             // The print of many elements has their numbers between; str() shows the first characters only.
             if expression.starts_with("print(charToRaw") {
@@ -325,6 +352,22 @@ fn control_sequences_and_white_space_within_do_not_help() {
         spread("\n"),
         spread("\r\n\t  "),
         spread("\x1b[1m"),
+        spread(", "),
+        spread("\", \""),
+        spread("'\n+ '").replace('+', ""),
+        spread("\\\n"),
+        spread("=\r\n"),
+        spread("\\\\\\n"),
+        spread("\u{a0}"),
+        spread("\u{ad}"),
+        spread("\u{200b}"),
+        spread("\u{2060}\u{feff}\u{3000}\u{fe0f}\u{e0001}"),
+        spread("\u{9b}31m"),
+        spread("\u{85}"),
+        spread("\0"),
+        spread("\0\0\0"),
+        spread("\u{7f}\u{e}\u{8}"),
+        format!("{}\x1b7\x1b8\x1bM\x1bc\x1b={}", &value[..5], &value[5..]),
     ] {
         masked(value.as_bytes(), b"a: ", form.as_bytes(), b" b\x1b[0m");
     }
