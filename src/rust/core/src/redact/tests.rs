@@ -263,7 +263,7 @@ fn forms_of_python() {
             "base64.b64encode(s.encode('utf-16-le')).decode()",
             "quopri.encodestring(s.encode()).decode()",
             "[c for c in s.encode()]",
-            "[hex(c) for c in s.encode()]",
+            "['0x%02x' % c for c in s.encode()]",
             "['%02x' % c for c in s.encode()]",
             "' '.join('0X%02X' % c for c in s.encode())",
             "''.join('\\\\x{%02x}' % c for c in s.encode())",
