@@ -17,6 +17,7 @@
 
 mod engine;
 mod forms;
+mod frames;
 pub mod names;
 #[cfg(test)]
 mod oracle;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 use engine::Engine;
 use forms::{Forms, Pattern, LEAST_FORMS};
+use frames::{Framed, Lines};
 use squeeze::Squeezed;
 
 pub use stream::Stream;
@@ -120,6 +122,13 @@ impl Redactor {
     pub fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         self.known(&Piece::whole(text), &mut Squeezed::default(), &mut spans);
+        let lines = Lines {
+            text,
+            cut: false,
+            whole: true,
+            from: 0,
+        };
+        self.framed(&lines, &mut Framed::default(), &mut spans);
         self.patterns(text, &mut spans);
         merge(&mut spans);
         spans
@@ -230,6 +239,21 @@ impl Redactor {
         }
     }
 
+    /// The matches of the known values in lines with something before them; `framed` holds the end of the text
+    /// afterwards.
+    fn framed(&self, lines: &Lines, framed: &mut Framed, spans: &mut Vec<Range<usize>>) {
+        framed.read(lines, self.squeezed.longest(), |part| {
+            self.squeezed.find(part.bytes(), |span| {
+                let span = part.origin(&span);
+                let near = span.len() <= REACH;
+                if near && span.start >= lines.from {
+                    add(spans, span);
+                }
+                near
+            });
+        });
+    }
+
     fn in_one_piece(&self, piece: &Piece, spans: &mut Vec<Range<usize>>) {
         let text = piece.text;
         self.engine.find(text, |span| {
@@ -271,6 +295,12 @@ impl Redactor {
             .rev()
             .find(|&part| text.ends_with(&MARKER.as_bytes()[..part]));
         unfinished.min(text.len() - marker.unwrap_or(0))
+    }
+
+    /// The place in the text before which no match in lines with something before them begins that is not whole yet.
+    fn may_begin_framed(&self, text: &[u8], framed: &Framed) -> usize {
+        let begins = |kept: &[u8], at: usize| text.len() - at < REACH && self.squeezed.begins_with(kept);
+        framed.may_begin(self.squeezed.longest(), begins).unwrap_or(text.len())
     }
 
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.

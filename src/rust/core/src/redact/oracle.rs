@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::forms::Pattern;
-use super::{merge, Redactor, MARKER};
+use super::{frames, merge, Redactor, MARKER};
 
 /// A small generator of numbers, so that a case that fails can be had again.
 pub(super) struct Numbers(u64);
@@ -45,14 +45,15 @@ const SEQUENCES: [(&[u8], usize); 9] = [
     (b"\\", 1),
 ];
 
-/// The union of all matches in the text and in the text without white space.
-fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usize>> {
-    let mut spans = Vec::new();
+/// Where the bytes of a part of the text stand that are not left out.
+fn kept(text: &[u8], part: Range<usize>) -> Vec<usize> {
     let mut kept = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
+    let mut at = part.start;
+    while at < part.end {
         // The texts of these tests hold no other sequences.
-        let dropped = SEQUENCES.iter().find(|(sequence, _)| text[at..].starts_with(sequence));
+        let dropped = SEQUENCES
+            .iter()
+            .find(|(sequence, _)| text[at..part.end].starts_with(sequence));
         match dropped {
             Some((_, length)) => at += length,
             None => {
@@ -63,17 +64,65 @@ fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usiz
             }
         }
     }
-    let squeezed: Vec<u8> = kept.iter().map(|&at| text[at]).collect();
+    kept
+}
+
+/// The matches in what stands in these places.
+fn spread(patterns: &[Vec<u8>], text: &[u8], places: &[usize]) -> Vec<Range<usize>> {
+    let bytes: Vec<u8> = places.iter().map(|&at| text[at]).collect();
+    let mut spans = Vec::new();
+    for pattern in patterns {
+        for start in 0..bytes.len() {
+            if bytes[start..].starts_with(pattern) {
+                spans.push(places[start]..places[start + pattern.len() - 1] + 1);
+            }
+        }
+    }
+    spans
+}
+
+/// The union of all matches in the text, in the text without what is left out, and in what remains of lines with
+/// something before them.
+fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
     for pattern in patterns {
         for start in 0..text.len() {
             if text[start..].starts_with(pattern) {
                 spans.push(start..start + pattern.len());
             }
         }
-        for start in 0..squeezed.len() {
-            if squeezed[start..].starts_with(pattern) {
-                spans.push(kept[start]..kept[start + pattern.len() - 1] + 1);
+    }
+    spans.extend(spread(patterns, text, &kept(text, 0..text.len())));
+    let mut lines: Vec<Range<usize>> = Vec::new();
+    let mut from = 0;
+    for line in text.split(|&byte| byte == b'\n') {
+        lines.push(from..from + line.len());
+        from += line.len() + 1;
+    }
+    let remains = |line: &Range<usize>| {
+        let line = &text[line.clone()];
+        frames::remains(line.strip_suffix(b"\r").unwrap_or(line))
+    };
+    for first in 0..lines.len() {
+        if remains(&lines[first]).is_none() || first > 0 && remains(&lines[first - 1]).is_some() {
+            continue;
+        }
+        let mut places = Vec::new();
+        if first > 0 {
+            places.extend(kept(text, lines[first - 1].clone()));
+        }
+        let mut dumps = Vec::new();
+        for line in &lines[first..] {
+            let Some((data, end)) = remains(line) else { break };
+            let data = line.start + data.start..line.start + data.end;
+            places.extend(kept(text, data.clone()));
+            dumps.extend(end.map(|end| (data, line.start + end)));
+        }
+        for mut span in spread(patterns, text, &places) {
+            if let Some((_, end)) = dumps.iter().find(|(data, _)| data.contains(&(span.end - 1))) {
+                span.end = *end;
             }
+            spans.push(span);
         }
     }
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128;
@@ -185,7 +234,12 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
     }
 }
 
-const BETWEEN: [&[u8]; 12] = [
+const BETWEEN: [&[u8]; 17] = [
+    b"\n> ",
+    b"\n0010: ",
+    b"  abab\n0020:b",
+    b"  |a|\r\n0030  ",
+    b"\n [2] ",
     b" ",
     b"\",\n '",
     b"\n  ",

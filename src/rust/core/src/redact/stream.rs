@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use secrecy::zeroize::Zeroize;
 
+use super::frames::{Framed, Lines};
 use super::squeeze::{self, Squeezed};
 use super::{merge, patterns, Piece, Redactor, MARKER};
 
@@ -17,8 +18,11 @@ const CONTEXT: usize = patterns::LOOK_BEHIND;
 pub struct Stream {
     redactor: Arc<Redactor>,
     squeezed: Squeezed,
+    framed: Framed,
     /// Bytes that are out already, as context, and then those that are not.
     held: Vec<u8>,
+    /// Whether `held` begins within a line.
+    cut: bool,
     /// How many of `held` are out. A control sequence never goes on over this place.
     context: usize,
     /// How many of `held` were looked at.
@@ -49,7 +53,9 @@ impl Stream {
         Self {
             redactor,
             squeezed: Squeezed::default(),
+            framed: Framed::default(),
             held: Vec::new(),
+            cut: false,
             context: 0,
             seen: 0,
             masked: None,
@@ -72,6 +78,7 @@ impl Stream {
     pub fn finish(&mut self) -> Vec<u8> {
         let out = self.give(true);
         self.held.clear();
+        self.cut = false;
         self.context = 0;
         self.seen = 0;
         self.masked = None;
@@ -104,11 +111,19 @@ impl Stream {
         for span in &mut spans {
             *span = span.start + self.context..span.end + self.context;
         }
+        let lines = Lines {
+            text: &self.held[..self.context + settled],
+            cut: self.cut,
+            whole: all,
+            from: self.context,
+        };
+        self.redactor.framed(&lines, &mut self.framed, &mut spans);
         let to = if all {
             self.redactor.patterns(&self.held, &mut spans);
             self.held.len()
         } else {
-            let unfinished = self.redactor.patterns_so_far(&self.held, &mut spans);
+            let framed = self.redactor.may_begin_framed(lines.text, &self.framed);
+            let unfinished = self.redactor.patterns_so_far(&self.held, &mut spans).min(framed);
             self.context + self.certain(&piece, unfinished.saturating_sub(self.context))
         };
         // What begins later is found again; what began earlier was found before.
@@ -154,6 +169,9 @@ impl Stream {
     /// What is before `to` is out.
     fn forget_before(&mut self, to: usize) {
         let from = to.saturating_sub(CONTEXT);
+        if from > 0 {
+            self.cut = self.held[from - 1] != b'\n';
+        }
         self.held.copy_within(from.., 0);
         self.held.truncate(self.held.len() - from);
         self.context = to - from;
