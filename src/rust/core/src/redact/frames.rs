@@ -106,10 +106,10 @@ fn characters(line: &[u8], data: usize) -> Option<usize> {
     let from = data + count(&line[data..], |byte| byte == b' ');
     let find = |what: &[u8]| memchr::memmem::find(&line[from..], what).map(|at| from + at);
     match line.last() {
-        // hexdump -C, od -z, xxd.
+        // xxd, hexdump -C, od -z.
+        _ if line[data - 1] == b':' => find(b"  "),
         Some(b'|') => find(b"  |"),
         Some(b'<') => find(b"  >"),
-        _ if line[data - 1] == b':' => find(b"  "),
         _ => None,
     }
 }
@@ -319,6 +319,7 @@ mod tests {
     fn characters_of_dumps_are_found() {
         for (line, data) in [
             ("00000000: 6162 6320  ab  c", "6162 6320"),
+            ("00000000: 6162 633c  abc<", "6162 633c"),
             ("00000000: 6162 6320", "6162 6320"),
             ("00000000  61 62 63  61 |  |abc|", "61 62 63  61 |"),
             ("0000000  61 62 63  >abc<", "61 62 63"),

@@ -231,6 +231,71 @@ fn forms_of_dumps() {
 }
 
 #[test]
+fn forms_of_dumps_with_addresses() {
+    // Of letters that are no digits of addresses.
+    let letters: String = crate::random::hex(24)
+        .bytes()
+        .map(|byte| char::from(byte % 16 + b'G'))
+        .collect();
+    for value in [value(), letters] {
+        for script in [
+            "xxd",
+            "xxd -u",
+            "xxd -c 7",
+            "xxd -g 1 -s +0",
+            "hexdump -C",
+            "hexdump",
+            "od",
+            "od -tx1",
+            "od -Ax -tx1z",
+            "od -x",
+            "od -tu1",
+            "od -to1",
+            "od -c",
+            "base64 -w 9 | cat -n",
+            "base64 -w 9 | grep -n .",
+            "base64 -w 9 | nl",
+            "base64 -w 9 | sed 's/^/> /'",
+            "base64 -w 9 | sed 's/^/ # /'",
+            "base64 -w 9 | sed 's/^/+/'",
+        ] {
+            // od writes its words in octal by itself, and characters of several bytes too.
+            if script == "od" || script == "od -c" && !value.is_ascii() {
+                continue;
+            }
+            for before in ["", "x="] {
+                let script = format!("printf %s \"{before}$S\" | {script}");
+                program_masked(&value, "bash", &["-c", &script], 75);
+                let Some(form) = output("bash", &["-c", &script], b"", &[("S", &value)]) else {
+                    continue;
+                };
+                // What is left are addresses, and white space.
+                let masked = redactor(value.as_bytes()).mask(&form).text.into_owned();
+                let parts = value.as_bytes().windows(4);
+                for part in parts.filter(|part| !part.iter().all(u8::is_ascii_hexdigit)) {
+                    let hex: String = part.iter().map(|byte| format!("{byte:02x}")).collect();
+                    let squeezed: Vec<u8> = masked.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+                    assert!(
+                        memchr::memmem::find(&masked, part).is_none(),
+                        "{script}: {}",
+                        masked.escape_ascii()
+                    );
+                    assert!(
+                        memchr::memmem::find(&squeezed, hex.as_bytes()).is_none(),
+                        "{script}: {} {hex}",
+                        masked.escape_ascii()
+                    );
+                }
+            }
+        }
+        for expression in ["charToRaw(Sys.getenv('S'))", "utf8ToInt(Sys.getenv('S'))"] {
+            let expression = format!("options(width = 40); print({expression})");
+            program_masked(&value, "Rscript", &["--vanilla", "-e", &expression], 8);
+        }
+    }
+}
+
+#[test]
 fn forms_of_python() {
     for value in [value(), format!("{}\n\u{1f600}\u{20ac} x", value())] {
         for expression in [
