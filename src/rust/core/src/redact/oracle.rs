@@ -54,15 +54,10 @@ fn kept(text: &[u8], part: Range<usize>) -> Vec<usize> {
         let dropped = SEQUENCES
             .iter()
             .find(|(sequence, _)| text[at..part.end].starts_with(sequence));
-        match dropped {
-            Some((_, length)) => at += length,
-            None => {
-                if text[at] > b' ' && !b"\"',=".contains(&text[at]) {
-                    kept.push(at);
-                }
-                at += 1;
-            }
+        if dropped.is_none() && text[at] > b' ' && !b"\"',=".contains(&text[at]) {
+            kept.push(at);
         }
+        at += dropped.map_or(1, |(_, length)| *length);
     }
     kept
 }

@@ -273,7 +273,9 @@ fn forms_of_dumps_with_addresses() {
                 let masked = redactor(value.as_bytes()).mask(&form).text.into_owned();
                 let parts = value.as_bytes().windows(4);
                 for part in parts.filter(|part| !part.iter().all(u8::is_ascii_hexdigit)) {
-                    let hex: String = part.iter().map(|byte| format!("{byte:02x}")).collect();
+                    let hex = part
+                        .iter()
+                        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
                     let squeezed: Vec<u8> = masked.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
                     assert!(
                         memchr::memmem::find(&masked, part).is_none(),
