@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::text::Decoder;
+use crate::secret::known;
 
 /// Most bytes that wait to be fetched.
 const MOST: usize = 64 << 10;
@@ -70,7 +71,13 @@ impl Live {
         if ended {
             state.decoder.end();
         }
-        text.push_str(&state.decoder.take());
+        let decoded = state.decoder.take();
+        // What only shows without the escape sequences that were there.
+        if decoded.len() == waiting.len() {
+            text.push_str(&decoded);
+        } else {
+            text.push_str(&known::redactor().mask_text(&decoded).text);
+        }
         if !text.is_empty() {
             state.inside_line = !text.ends_with('\n');
         }

@@ -7,6 +7,7 @@
 
 use super::output::Kept;
 use crate::character::floor;
+use crate::redact::Redactor;
 
 /// Most lines that a model gets.
 pub const MODEL_LINES: usize = 2000;
@@ -128,6 +129,19 @@ impl Text {
         }
     }
 
+    /// Masks what only shows without the escape sequences that the output had, and gives the number of markers.
+    pub fn mask(&mut self, redactor: &Redactor, kept: &Kept) -> u64 {
+        if kept.dropped == 0 && self.text.len() == kept.head.len() {
+            return 0;
+        }
+        let masked = redactor.mask_text(&self.text);
+        let count = masked.count;
+        if count > 0 {
+            self.text = masked.text.into_owned();
+        }
+        count
+    }
+
     /// What a model gets of it: a quarter from the start and the rest from the end, where a failing
     /// build has its last error. `total` is how many bytes there were.
     #[must_use]
@@ -218,6 +232,7 @@ fn rest_of_character(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
     use crate::process::output::Capture;
+    use crate::redact::MARKER;
 
     fn kept(bytes: &[u8], most: u64) -> Kept {
         let mut capture = Capture::new(most);
@@ -250,6 +265,23 @@ mod tests {
                     "{bytes:?} by {step}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn what_shows_without_its_sequences_is_masked() {
+        let secret = format!("tok-{}", crate::random::hex(12));
+        let redactor = Redactor::new([secret.as_bytes()]);
+        let (first, last) = secret.split_at(9);
+        for between in [
+            format!("\x1b]8;;{}\x1b\\", "x".repeat(2000)),
+            format!("\x1bP{}\x1b\\", "x".repeat(2000)),
+        ] {
+            let kept = kept(format!("a {first}{between}{last} b").as_bytes(), u64::MAX);
+            let mut text = Text::of(&kept);
+            assert_eq!(text.text, format!("a {secret} b"));
+            assert_eq!(text.mask(&redactor, &kept), 1);
+            assert_eq!(text.text, format!("a {MARKER} b"));
         }
     }
 

@@ -157,7 +157,7 @@ pub fn run(
         cancel.check()?;
         Err(not_started(stage, errno, &limits.shell))
     };
-    let ran = match ran {
+    let mut ran = match ran {
         Ok(ran) => ran,
         Err(errno) => return nothing_ran(spill, None, errno as i32),
     };
@@ -171,7 +171,8 @@ pub fn run(
     if lost || end.is_some_and(|end| end.method == Method::Children) {
         context.report.gaps.push("survivors_unknown".to_owned());
     }
-    let text = Text::of(&ran.output);
+    let mut text = Text::of(&ran.output);
+    ran.masked += text.mask(context.redactor, &ran.output);
     let mut record = record(&ran, ended, exit, end, &text, (timeout, limits.grace));
     if let Some(mut confined) = confined {
         let covers = command.start.confinement.as_ref().map_or(&[][..], |it| &it.covers);
