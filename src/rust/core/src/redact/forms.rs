@@ -232,11 +232,20 @@ impl OneValue {
         self.keep_spread();
         self.write_bytes(value, |byte, out| push(out, format_args!("{byte}")));
         self.keep_spread();
-        self.write_units(value, |unit, out| match unit {
-            Unit::Char(character) => push(out, format_args!("{}", u32::from(character))),
-            Unit::Byte(byte) => push(out, format_args!("{byte}")),
-        });
-        self.keep_spread();
+        // Code points; as R deparses integers too.
+        for after in ["", "L"] {
+            self.write_units(value, |unit, out| {
+                let code = match unit {
+                    Unit::Char(character) => u32::from(character),
+                    Unit::Byte(byte) => byte.into(),
+                };
+                push(out, format_args!("{code}{after}"));
+            });
+            if !after.is_empty() {
+                self.scratch.pop();
+            }
+            self.keep_spread();
+        }
         self.bytes(value, |byte, out| push(out, format_args!("\\{byte:03o}")));
         // Words of two bytes, the second one first, as od -x and hexdump write them; at an odd place in the first
         // one the other byte is not of the value.
@@ -553,6 +562,7 @@ impl Wide {
         match self {
             Wide::Plain => plain(unit, out),
             Wide::Octal => octal(unit, out),
+            Wide::Angle if code > 0xffff => push(out, format_args!("<U+{code:08X}>")),
             Wide::Angle => push(out, format_args!("<U+{code:04X}>")),
             Wide::Python if code < 0x100 => push(out, format_args!("\\x{code:02x}")),
             Wide::Code | Wide::Python if code < 0x1_0000 => push(out, format_args!("\\u{code:04x}")),

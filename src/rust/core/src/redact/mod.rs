@@ -352,7 +352,14 @@ impl<'t> Piece<'t> {
         if word(text.get(span.end - 1)) && (word(text.get(span.end)) || span.end == text.len() && !self.last) {
             return false;
         }
-        !(word(text[..span.start].last().or(before.last())) && word(text.get(span.start)))
+        // The letter of a line end that is written is none of a word.
+        let written = |text: &[u8]| matches!(text, [.., b'\\', b'n' | b'r' | b't']);
+        let goes_on = match &text[..span.start] {
+            [] => word(before.last()) && !written(before),
+            [only] => word(Some(only)) && !(before.last() == Some(&b'\\') && b"nrt".contains(only)),
+            start => word(start.last()) && !written(start),
+        };
+        !(goes_on && word(text.get(span.start)))
     }
 }
 

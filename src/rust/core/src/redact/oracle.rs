@@ -121,11 +121,12 @@ fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usiz
         }
     }
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128;
+    let written = |text: &[u8]| [b"\\n", b"\\r", b"\\t"].iter().any(|written| text.ends_with(*written));
     for pattern in words {
         for start in 0..text.len() {
             let end = start + pattern.len();
             if text[start..].starts_with(pattern)
-                && !(start > 0 && word(text[start - 1]) && word(text[start]))
+                && !(start > 0 && word(text[start - 1]) && word(text[start]) && !written(&text[..start]))
                 && !(end < text.len() && word(text[end - 1]) && word(text[end]))
             {
                 spans.push(start..end);

@@ -364,6 +364,7 @@ fn forms_of_r() {
             "print(charToRaw(Sys.getenv('S')))",
             "dput(charToRaw(Sys.getenv('S')))",
             "dput(utf8ToInt(Sys.getenv('S')) + 0)",
+            "dput(rev(rev(utf8ToInt(Sys.getenv('S')))))",
             "cat(iconv(Sys.getenv('S'), 'UTF-8', 'ASCII', sub = 'byte'))",
             "cat(iconv(Sys.getenv('S'), 'UTF-8', 'ASCII', sub = 'Unicode'))",
             "cat(iconv(Sys.getenv('S'), 'UTF-8', 'ASCII', sub = 'c99'))",
@@ -488,6 +489,8 @@ fn short_values_are_masked_as_words_only() {
     );
     assert_eq!(mask("x-1$ x-1$a ax-1$"), format!("{MARKER} {MARKER}a ax-1$"));
     assert_eq!(mask("abc a b c 1 2"), "abc a b c 1 2");
+    // A line end that is written is no letter before it.
+    assert_eq!(mask("a\\nabc12\\n abc12\\tb"), format!("a\\n{MARKER}\\n {MARKER}\\tb"));
 }
 
 #[test]
