@@ -1,8 +1,9 @@
 //! Masking known secret values, and what has the shape or the name of a secret, in text.
 //!
 //! A [`Redactor`] knows its values in every form in which programs commonly write them: raw, base64,
-//! hexadecimal, percent-encoded, escaped for JSON, HTML, shells and programming languages, UTF-16; wrapped,
-//! spread by white space or coloured. What is encrypted or transformed in another way cannot be found.
+//! hexadecimal and other numbers, percent-encoded, escaped for JSON, HTML, shells and programming languages, Latin-1,
+//! UTF-16; wrapped, spread by white space, listed, quoted any number of times or coloured; in dumps with addresses
+//! and in numbered lines. What is encrypted or transformed in another way cannot be found, nor a part of a value.
 //!
 //! What is masked is the union of all matches, so that no part of a value is left where two of them overlap:
 //!
@@ -277,7 +278,7 @@ impl Redactor {
     fn patterns(&self, text: &[u8], spans: &mut Vec<Range<usize>>) {
         if self.patterns {
             let mut found = Vec::new();
-            patterns::find(text, &mut found);
+            patterns::ALL.find(text, &mut found);
             add_patterns(text, found, spans);
         }
     }
@@ -289,7 +290,7 @@ impl Redactor {
             return text.len();
         }
         let mut found = Vec::new();
-        let unfinished = patterns::find_so_far(text, &mut found);
+        let unfinished = patterns::ALL.find_so_far(text, &mut found);
         add_patterns(text, found, spans);
         let marker = (1..MARKER.len())
             .rev()

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::patterns::{Reader, LOOK_BEHIND};
 use super::shapes::grammar::Class;
 
 /// Numbers that are the same in each run of a test.
@@ -45,35 +46,32 @@ pub(super) fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
+/// The place from which on more text may change what is found.
+pub(super) fn so_far(reader: &Reader, text: &[u8]) -> usize {
+    reader.find_so_far(text, &mut Vec::new())
+}
+
 /// A stream that keeps what is unfinished gives the spans of the whole text, however it is cut.
-pub(super) fn same_in_pieces(
-    random: &mut Random,
-    text: &[u8],
-    find: fn(&[u8], &mut Vec<Range<usize>>),
-    unfinished: fn(&[u8]) -> usize,
-    look_behind: usize,
-    reach: usize,
-    what: &str,
-) {
+pub(super) fn same_in_pieces(random: &mut Random, text: &[u8], reader: &Reader, what: &str) {
     let mut whole = Vec::new();
-    find(text, &mut whole);
+    reader.find(text, &mut whole);
     let mut pieces = Vec::new();
     // Up to `out` the text is out; up to `end` it came.
     let (mut out, mut end) = (0, 0);
     while end < text.len() {
         end = (end + random.between(1, 1 + text.len() / 3)).min(text.len());
-        let kept = out - out.min(look_behind);
+        let kept = out - out.min(LOOK_BEHIND);
         let held = &text[kept..end];
         let until = kept
             + if end == text.len() {
                 held.len()
             } else {
-                unfinished(held)
+                so_far(reader, held)
             };
-        assert!(end - until <= reach);
+        assert!(end - until <= reader.reach);
         let until = until.max(out);
         let mut spans = Vec::new();
-        find(held, &mut spans);
+        reader.find(held, &mut spans);
         for span in spans {
             let span = span.start + kept..span.end + kept;
             if (out..until).contains(&span.start) {

@@ -13,16 +13,14 @@ mod value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::patterns::Reader;
 use super::shapes::filter::Filter;
-use super::shapes::grammar::{keep_from, Class, Found, Text};
+use super::shapes::grammar::{Class, Found, Text};
 use name::{classify, Name, WORDS};
 use value::Place;
 
 /// No decision depends on what is further away than this, before or after a place.
 pub const REACH: usize = 16 << 10;
-
-/// Bytes before a text that is the rest of a longer one which say how its first words begin.
-pub const LOOK_BEHIND: usize = 1024;
 
 /// Longer values are not looked at.
 const LONGEST_VALUE: usize = 8 << 10;
@@ -33,22 +31,7 @@ const WIDEST_SPACE: usize = 16;
 /// Adds to `out` the ranges of `text` that stand beside a name that says secret, sorted by where they begin: the
 /// values, without the names. They may overlap.
 pub fn find(text: &[u8], out: &mut Vec<Range<usize>>) {
-    let first = out.len();
-    let mut text = Text::new(text);
-    each(&mut text, 0, |found| out.extend(found.spans));
-    out[first..].sort_unstable_by_key(|span| span.start);
-}
-
-/// The place from which on the end of `text` may be the beginning of a match, or of a longer one, if more
-/// follows; see [`shapes::unfinished`](super::shapes::unfinished).
-#[must_use]
-pub fn unfinished(text: &[u8]) -> usize {
-    let least = text.len().saturating_sub(REACH);
-    let mut text = Text::new(text);
-    let mut found = Vec::new();
-    let from = begun(&mut text);
-    each(&mut text, least, |one| found.push(one));
-    keep_from(&found, from).max(least)
+    READER.find(text, out);
 }
 
 /// What names are made of.
@@ -92,7 +75,12 @@ fn anchors() -> impl Iterator<Item = Anchor> {
     WORDS.map(Anchor::Word).into_iter().chain(others)
 }
 
-static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::new(windows()));
+static READER: LazyLock<Reader> = LazyLock::new(|| Reader {
+    filter: Filter::new(windows()),
+    reach: REACH,
+    check,
+    begun,
+});
 
 /// The windows in which the anchors can begin.
 pub(super) fn windows() -> impl Iterator<Item = [u8; 4]> {
@@ -106,13 +94,8 @@ pub(super) fn windows() -> impl Iterator<Item = [u8; 4]> {
 /// What may follow a name.
 const AFTER_NAME: [u8; 13] = *b"\t \"'=:<>])\\`,";
 
-/// Calls `each` with what is found from `from` on.
-fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
-    FILTER.each(text.bytes, from, |at| check(text, at, &mut each));
-}
-
 /// Calls `each` with what is found beside a name of which a word begins at `at`.
-pub(super) fn check(text: &mut Text, at: usize, mut each: impl FnMut(Found)) {
+pub(super) fn check(text: &mut Text, at: usize, each: &mut dyn FnMut(Found)) {
     for &anchor in &ANCHORS[usize::from(text.bytes[at].to_ascii_lowercase())] {
         text.was_open();
         if !text.stands_in_any_case(at, anchor.text().as_bytes()) {

@@ -1,8 +1,8 @@
 //! Secrets are made when the tests run: `{}` stands for one in the tables.
 
-use super::{each, find, unfinished, LOOK_BEHIND, REACH};
+use super::{find, READER};
 use crate::redact::shapes::grammar::{Class, Text};
-use crate::redact::testing::{merged, same_in_pieces, Random};
+use crate::redact::testing::{merged, same_in_pieces, so_far, Random};
 use crate::redact::{patterns, shapes};
 
 /// What stands in place of a secret in the tables.
@@ -369,7 +369,7 @@ fn the_work_grows_with_the_length() {
         let steps = |length: usize| {
             let text: Vec<u8> = start.bytes().cycle().take(length).collect();
             let mut text = Text::new(&text);
-            each(&mut text, 0, |_| {});
+            READER.each(&mut text, |_| {});
             text.steps
         };
         let (half, whole) = (steps(100_000), steps(200_000));
@@ -396,15 +396,7 @@ fn pieces_give_what_the_whole_gives() {
             text.push_str(line);
             text.push_str(["\n", " ", "", "\\n", "\"", "&", "; ", "\\"][random.below(8)]);
         }
-        same_in_pieces(
-            &mut random,
-            text.as_bytes(),
-            find,
-            unfinished,
-            LOOK_BEHIND,
-            REACH,
-            &format!("round {round}"),
-        );
+        same_in_pieces(&mut random, text.as_bytes(), &READER, &format!("round {round}"));
     }
 }
 
@@ -416,10 +408,10 @@ fn ordinary_text_is_not_kept() {
         "x <- c(1, 2)\n",
         "the key is here\n",
     ] {
-        assert_eq!(unfinished(text.as_bytes()), text.len());
+        assert_eq!(so_far(&READER, text.as_bytes()), text.len());
     }
-    assert_eq!(unfinished(b"a\nmy_tok"), 2);
-    assert_eq!(unfinished(b"a\nmy_token=ab"), 2);
+    assert_eq!(so_far(&READER, b"a\nmy_tok"), 2);
+    assert_eq!(so_far(&READER, b"a\nmy_token=ab"), 2);
 }
 
 #[test]
@@ -437,25 +429,15 @@ fn one_reading_finds_shapes_and_names() {
         .collect();
     let text = format!("{text}https://me:{}@host/ and more", secret(&mut random, 9));
     let (mut both, mut apart) = (Vec::new(), Vec::new());
-    patterns::find(text.as_bytes(), &mut both);
+    patterns::ALL.find(text.as_bytes(), &mut both);
     find(text.as_bytes(), &mut apart);
     let names = apart.len();
     shapes::find(text.as_bytes(), &mut apart);
     assert!(names > 0 && apart.len() > names);
     assert_eq!(merged(both), merged(apart));
-    let find = patterns::find;
-    let unfinished = |text: &[u8]| patterns::find_so_far(text, &mut Vec::new());
     for round in 0..20 {
         let what = format!("round {round}");
-        same_in_pieces(
-            &mut random,
-            text.as_bytes(),
-            find,
-            unfinished,
-            LOOK_BEHIND,
-            patterns::REACH,
-            &what,
-        );
+        same_in_pieces(&mut random, text.as_bytes(), &patterns::ALL, &what);
     }
 }
 

@@ -252,7 +252,7 @@ impl<'t> Text<'t> {
 /// The digits of a control sequence for a colour: `38;2;255;255;255`, with room.
 const LONGEST_COLOUR: usize = 24;
 
-/// What was found at a place: where the first byte stands on which it depended, but for [`LOOK_BEHIND`] before
+/// What was found at a place: where the first byte stands on which it depended, but for `LOOK_BEHIND` bytes before
 /// it, and what must be masked.
 #[derive(Debug)]
 pub(in crate::redact) struct Found {

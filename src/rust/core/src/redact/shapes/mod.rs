@@ -16,23 +16,18 @@ mod userinfo;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::patterns::Reader;
 use filter::Filter;
-use grammar::{keep_from, Class, Found, Text};
+use grammar::{Class, Found, Text};
 use rules::{Part, Rule, RULES};
 
 /// No decision depends on what is further away than this, before or after a place.
 pub const REACH: usize = block::LONGEST + 1024;
 
-/// Bytes before a text that is the rest of a longer one which say how its first words begin.
-pub const LOOK_BEHIND: usize = 1024;
-
 /// Adds to `out` the ranges of `text` that have the shape of a credential, sorted by where they begin. They may
 /// overlap.
 pub fn find(text: &[u8], out: &mut Vec<Range<usize>>) {
-    let first = out.len();
-    let mut text = Text::new(text);
-    each(&mut text, 0, |found| out.extend(found.spans));
-    out[first..].sort_unstable_by_key(|span| span.start);
+    READER.find(text, out);
 }
 
 /// What is known by its shape, and where each format was looked up: rules of public rule sets, or standards.
@@ -41,28 +36,8 @@ pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
     RULES.iter().map(|rule| (rule.name, rule.source))
 }
 
-/// The place from which on the end of `text` may be the beginning of a match, or of a longer one, if more
-/// follows.
-///
-/// A stream keeps the bytes from there on, and [`LOOK_BEHIND`] bytes before them. No match that [`find`] gives
-/// goes over this place. It is at most [`REACH`] bytes before the end.
-#[must_use]
-pub fn unfinished(text: &[u8]) -> usize {
-    let least = text.len().saturating_sub(REACH);
-    let mut text = Text::new(text);
-    let mut found = Vec::new();
-    let from = begun(&mut text);
-    each(&mut text, least, |one| found.push(one));
-    keep_from(&found, from).max(least)
-}
-
-/// Calls `each` with what is found from `from` on.
-fn each(text: &mut Text, from: usize, mut each: impl FnMut(Found)) {
-    FILTER.each(text.bytes, from, |at| check(text, at, &mut each));
-}
-
 /// Calls `each` with what is found of which an anchor begins at `at`.
-pub(super) fn check(text: &mut Text, at: usize, mut each: impl FnMut(Found)) {
+pub(super) fn check(text: &mut Text, at: usize, each: &mut dyn FnMut(Found)) {
     let rest = &text.bytes[at..];
     for &(rule, anchor) in &ANCHORS.by_first[usize::from(rest[0])] {
         // Most have another second byte.
@@ -232,7 +207,12 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     }
 });
 
-static FILTER: LazyLock<Filter> = LazyLock::new(|| Filter::new(windows()));
+static READER: LazyLock<Reader> = LazyLock::new(|| Reader {
+    filter: Filter::new(windows()),
+    reach: REACH,
+    check,
+    begun,
+});
 
 /// The windows in which the anchors can begin.
 pub(super) fn windows() -> impl Iterator<Item = [u8; 4]> {

@@ -2,8 +2,8 @@
 
 use super::grammar::{Class, Text};
 use super::rules::{Part, Rule, RULES};
-use super::{each, find, unfinished, LOOK_BEHIND, REACH};
-use crate::redact::testing::{merged, same_in_pieces, Random};
+use super::{find, READER};
+use crate::redact::testing::{merged, same_in_pieces, so_far, Random};
 
 /// A part with a run of the length that `choose` gives of the least and the most.
 fn write_parts(random: &mut Random, rule: &Rule, out: &mut Vec<u8>, choose: impl Fn(usize, usize, usize) -> usize) {
@@ -374,7 +374,7 @@ fn the_work_grows_with_the_length() {
         let steps = |length: usize| {
             let text: Vec<u8> = start.iter().copied().cycle().take(length).collect();
             let mut text = Text::new(&text);
-            each(&mut text, 0, |_| {});
+            READER.each(&mut text, |_| {});
             text.steps
         };
         let (half, whole) = (steps(200_000), steps(400_000));
@@ -411,24 +411,16 @@ fn pieces_give_what_the_whole_gives() {
             let between: &[&[u8]] = &[b" ", b"\n", b"", b"\\n", b"\"", b"-", b"%20", b"://", b"."];
             text.extend(between[random.below(between.len())]);
         }
-        same_in_pieces(
-            &mut random,
-            &text,
-            find,
-            unfinished,
-            LOOK_BEHIND,
-            REACH,
-            &format!("round {round}"),
-        );
+        same_in_pieces(&mut random, &text, &READER, &format!("round {round}"));
     }
 }
 
 #[test]
 fn ordinary_text_is_not_kept() {
     for text in ["A line of a log, nothing else.\n", "ls -la /tmp\n", "x <- c(1, 2)\n"] {
-        assert_eq!(unfinished(text.as_bytes()), text.len());
+        assert_eq!(so_far(&READER, text.as_bytes()), text.len());
     }
-    assert!(unfinished(b"the key is AKI") == 11);
+    assert!(so_far(&READER, b"the key is AKI") == 11);
 }
 
 /// Sources of this project hold no credential, and nothing that is taken for one but what is listed here.
