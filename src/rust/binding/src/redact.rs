@@ -92,7 +92,7 @@ fn core_redact(texts: Robj, redactor: Robj) -> Robj {
             return Err(wrong_type("text", "a character vector"));
         }
         let masks = Masks::of(&redactor)?;
-        let (mut places, mut masked) = (Vec::new(), Vec::new());
+        let mut elements = Vec::new();
         for index in 0..texts.len() {
             let (bytes, encoding) = match element(&texts, index) {
                 Some(Element::Bytes(bytes)) if std::str::from_utf8(bytes).is_ok() => (bytes, Encoding::Utf8),
@@ -100,11 +100,23 @@ fn core_redact(texts: Robj, redactor: Robj) -> Robj {
                 Some(Element::Other(bytes, encoding)) => (bytes, encoding),
                 Some(Element::Missing) | None => continue,
             };
-            if let Some(text) = masks.mask(bytes) {
+            elements.push((index, bytes, encoding));
+        }
+        let mut found: Vec<_> = elements.iter().map(|(_, bytes, _)| masks.spans(bytes)).collect();
+        if elements.len() > 1 {
+            // Lines of a text: a value may go on from one to the next.
+            let pieces: Vec<&[u8]> = elements.iter().map(|(_, bytes, _)| *bytes).collect();
+            let order: Vec<usize> = (0..pieces.len()).collect();
+            find_together(&masks, &pieces, &order, b"\n", &mut found);
+        }
+        let (mut places, mut masked) = (Vec::new(), Vec::new());
+        for ((index, bytes, encoding), mut spans) in elements.into_iter().zip(found) {
+            if !spans.is_empty() {
+                union(&mut spans);
                 // Counted from 1; exact up to 2^53, and no vector is longer.
                 #[allow(clippy::cast_precision_loss)]
                 places.push(Some(index as f64 + 1.0));
-                masked.push((text, encoding));
+                masked.push((replace(bytes, &spans), encoding));
             }
         }
         if places.is_empty() {
@@ -166,31 +178,40 @@ fn places(value: &Robj, most: usize) -> Result<Vec<usize>, Misuse> {
         .collect()
 }
 
+/// Adds what is found in pieces that follow each other in an order, with something between them, to each piece.
+fn find_together(masks: &Masks, pieces: &[&[u8]], order: &[usize], between: &[u8], found: &mut [Vec<Range<usize>>]) {
+    let joined = order
+        .iter()
+        .map(|place| pieces[*place])
+        .collect::<Vec<_>>()
+        .join(between);
+    let mut starts = Vec::with_capacity(order.len());
+    let mut start = 0;
+    for place in order {
+        starts.push((start, *place));
+        start += pieces[*place].len() + between.len();
+    }
+    for span in masks.spans(&joined) {
+        let first = starts
+            .partition_point(|(start, _)| *start <= span.start)
+            .saturating_sub(1);
+        for (start, place) in &starts[first..] {
+            if *start >= span.end {
+                break;
+            }
+            let size = pieces[*place].len();
+            let here = span.start.saturating_sub(*start)..(span.end - start).min(size);
+            if here.start < here.end {
+                found[*place].push(here);
+            }
+        }
+    }
+}
+
 fn masked_pieces(masks: &Masks, pieces: &[&[u8]], orders: &[Vec<usize>]) -> Vec<Vec<u8>> {
     let mut found: Vec<Vec<Range<usize>>> = vec![Vec::new(); pieces.len()];
     for order in orders {
-        let joined = order.iter().map(|place| pieces[*place]).collect::<Vec<_>>().concat();
-        let mut starts = Vec::with_capacity(order.len());
-        let mut start = 0;
-        for place in order {
-            starts.push((start, *place));
-            start += pieces[*place].len();
-        }
-        for span in masks.spans(&joined) {
-            let first = starts
-                .partition_point(|(start, _)| *start <= span.start)
-                .saturating_sub(1);
-            for (start, place) in &starts[first..] {
-                if *start >= span.end {
-                    break;
-                }
-                let size = pieces[*place].len();
-                let here = span.start.saturating_sub(*start)..(span.end - start).min(size);
-                if here.start < here.end {
-                    found[*place].push(here);
-                }
-            }
-        }
+        find_together(masks, pieces, order, b"", &mut found);
     }
     pieces
         .iter()
