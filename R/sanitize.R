@@ -241,7 +241,7 @@ bare_list <- function(x) {
 
 # Any header may be one that carries a key; these do not.
 is_headers_name <- function(name) {
-  length(name) == 1L && !is.na(name) && tolower(name) %in% c("headers", "header")
+  length(name) == 1L && !is.na(name) && tolower_ascii(name) %in% c("headers", "header")
 }
 
 harmless_headers <- c(
@@ -252,7 +252,7 @@ harmless_headers <- c(
 )
 
 hide_headers <- function(x, state) {
-  names <- tolower(names_of(x))
+  names <- tolower_ascii(names_of(x))
   safe <- if (is.list(x)) sanitize_items(x, state) else sanitize_strings(x, state)
   for (index in which(!names %in% harmless_headers)) {
     item <- .subset2(safe, index)
@@ -370,7 +370,7 @@ collect_items <- function(x, state) {
     if (secret[[index]] && is_plain_text(item)) {
       keep_values(unlist(bare_list(item), use.names = FALSE), state)
     } else if (is_headers_name(names[index]) && !is.null(names_of(item))) {
-      kept <- !tolower(names_of(item)) %in% harmless_headers
+      kept <- !tolower_ascii(names_of(item)) %in% harmless_headers
       keep_values(unlist(bare_list(item)[kept], use.names = FALSE), state)
     } else if (!is.atomic(item) || !is.null(attributes(item))) {
       collect_values(item, state)
