@@ -35,6 +35,8 @@ core_exchange <- function(url, names, values, body) .Call(wrap__core_exchange, u
 
 core_echo_mask <- function(handle, value) .Call(wrap__core_echo_mask, handle, value)
 
+core_echo_names <- function(handle, names) .Call(wrap__core_echo_names, handle, names)
+
 core_echo_stream <- function(handle) .Call(wrap__core_echo_stream, handle)
 
 core_echo_push <- function(handle, piece) .Call(wrap__core_echo_push, handle, piece)

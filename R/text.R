@@ -4,6 +4,8 @@
 # Letters of ASCII in lower case, whatever else there is. tolower() stops at bytes that are no text
 # and asks the locale, in which `I` may have another small letter.
 tolower_ascii <- function(x) {
+  # Names that are not there are NULL.
+  x <- as.character(x)
   text <- which(validUTF8(x) & Encoding(x) != "bytes")
   x[text] <- chartr("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", x[text])
   x

@@ -37,7 +37,9 @@ impl Echo {
         let mut values: Vec<Zeroizing<Vec<u8>>> = Vec::new();
         for text in texts {
             for span in reference::spans(text) {
-                let found = std::str::from_utf8(&text[span]).unwrap_or_default().to_ascii_lowercase();
+                let found = std::str::from_utf8(&text[span])
+                    .unwrap_or_default()
+                    .to_ascii_lowercase();
                 let Some(found) = reference::find(&found) else { continue };
                 values.push(Zeroizing::new(found.value().credential().secret().expose().to_vec()));
                 values.extend(found.encoded().map(|text| Zeroizing::new(text.as_bytes().to_vec())));
@@ -140,7 +142,10 @@ mod tests {
         let value = format!("{}+/Az", canary());
         let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
         let basic = HeaderCredential::basic("ada", credential(&value, "api.example.org")).unwrap();
-        let encoded = Reference::new(basic.clone(), Place::Header).encoded().unwrap().to_string();
+        let encoded = Reference::new(basic.clone(), Place::Header)
+            .encoded()
+            .unwrap()
+            .to_string();
         for echo in [
             echo_of(HeaderCredential::bearer(credential(&value, "api.example.org"))),
             echo_of(HeaderCredential::raw(credential(&value, "api.example.org"))),
