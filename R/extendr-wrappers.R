@@ -79,6 +79,8 @@ core_redact <- function(texts, redactor) .Call(wrap__core_redact, texts, redacto
 
 core_redact_bytes <- function(bytes, redactor) .Call(wrap__core_redact_bytes, bytes, redactor)
 
+core_redact_found <- function(texts) .Call(wrap__core_redact_found, texts)
+
 core_redact_pieces <- function(pieces, orders, redactor) .Call(wrap__core_redact_pieces, pieces, orders, redactor)
 
 core_secret_names <- function(names) .Call(wrap__core_secret_names, names)

@@ -19,10 +19,16 @@
 #' What is encrypted, compressed or transformed in another way cannot be found, nor a value that
 #' rhocap was never given and that looks like ordinary text.
 #'
-#' @param text A character vector.
-#' @return `text` with its names and other attributes; `NA` stays. Elements without a secret are the
-#'   same strings as before. What was masked is UTF-8 where it was text, and otherwise keeps the
-#'   encoding mark that it had.
+#' The name of an element counts as a name before it: `c(password = "...")` is masked as
+#' `password=...` is. Names, names of dimensions and other attributes are masked as the text is,
+#' where they are character vectors or lists of them. Of a factor the levels are masked; those that
+#' become the same are one level afterwards.
+#'
+#' @param text A character vector or a factor. For the strings of a list:
+#'   `rapply(x, rho_redact, "character", how = "replace")`, which leaves its names as they are.
+#' @return `text` with its attributes; `NA` stays. Elements without a secret are the same strings as
+#'   before. What was masked is UTF-8 where it was text, and otherwise keeps the encoding mark that
+#'   it had.
 #' @section Errors:
 #' `rhocap_error_missing`, `rhocap_error_type`; see [rhocap_conditions].
 #' @family redaction
@@ -36,10 +42,59 @@ rho_redact <- function(text) {
   if (missing(text)) {
     abort_missing("text", "a character vector")
   }
-  if (!is.character(bare(text))) {
-    abort_type(text, "text", "a character vector (for a condition there is rho_sanitize())")
+  if (is_levelled(text)) {
+    levels(text) <- redact_strings(levels(text))
+  } else if (is.character(bare(text))) {
+    text <- redact_named(text)
+  } else {
+    wanted <- "a character vector or a factor"
+    if (inherits(text, "condition")) {
+      wanted <- paste(wanted, "(for a condition there is rho_sanitize())")
+    } else if (is.list(text)) {
+      wanted <- paste(wanted, "(for a list: rapply(x, rho_redact, \"character\", how = \"replace\"))")
+    }
+    abort_type(text, "text", wanted)
   }
-  redact_strings(text)
+  redact_attributes(text)
+}
+
+# A name and its element are masked as one text is in which they stand beside each other.
+redact_named <- function(text) {
+  masked <- redact_strings(text)
+  names <- attr(text, "names", exact = TRUE)
+  beside <- which(secret_names(names, length(text)) & !is.na(bare(text)))
+  if (length(beside) > 0L) {
+    before <- paste0(names[beside], ": ")
+    lines <- redact_strings(paste0(before, bare(text)[beside]))
+    # What was masked in the name itself is no matter here.
+    known <- startsWith(lines, before)
+    rest <- substring(lines[known], nchar(before[known]) + 1L)
+    changed <- which(rest != bare(text)[beside[known]])
+    masked[beside[known][changed]] <- rest[changed]
+  }
+  masked
+}
+
+redact_attributes <- function(x) {
+  for (name in setdiff(names(attributes(x)), c("class", "levels", "dim", "tsp"))) {
+    value <- attr(x, name, exact = TRUE)
+    safe <- redact_within(value)
+    if (!identical(safe, value)) {
+      attr(x, name) <- safe
+    }
+  }
+  x
+}
+
+redact_within <- function(x) {
+  if (is.character(x) && !is.object(x)) {
+    redact_attributes(redact_named(x))
+  } else if (is.list(x) && !is.object(x)) {
+    x[] <- lapply(x, redact_within)
+    redact_attributes(x)
+  } else {
+    x
+  }
 }
 
 #' Run foreign code without showing secrets
@@ -93,10 +148,23 @@ rho_with_redaction <- function(expr) {
   )
   on.exit()
   suspendInterrupts(end_diversion(diversion))
+  mask_last_error(result$error)
   if (!is.null(result$error)) {
     stop(result$error)
   }
   if (result$visible) result$value else invisible(result$value)
+}
+
+# R keeps the text of the last error for geterrmessage(), also of one that was caught. Only an error
+# can put another in its place.
+mask_last_error <- function(error) {
+  last <- geterrmessage()
+  if (is.null(error) && !identical(redact_strings(last), last)) {
+    error <- simpleError(redact_strings(sub("^Error[^:]*: ", "", last, useBytes = TRUE)))
+  }
+  if (!is.null(error)) {
+    try(stop(error), silent = TRUE)
+  }
 }
 
 # As `message()` does: handlers outside first, then standard error, which is diverted.
