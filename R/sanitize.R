@@ -277,7 +277,9 @@ is_plain_text <- function(x) {
 }
 
 # A factor, without asking methods.
-is_levelled <- function(x) is.integer(x) && is.character(attr(x, "levels", exact = TRUE))
+is_levelled <- function(x) {
+  typeof(x) == "integer" && is.character(attr(x, "levels", exact = TRUE))
+}
 
 hide_all <- function(x, state) {
   if (is.character(x)) {
@@ -641,7 +643,7 @@ collect_environment <- function(env, state) {
     return(invisible())
   }
   state$seen <- c(state$seen, list(env))
-  for (name in ls(env, all.names = TRUE, sorted = FALSE)) {
+  for (name in ls(envir = env, all.names = TRUE, sorted = FALSE)) {
     if (!bindingIsActive(name, env)) {
       value <- eval(call("substitute", as.name(name), env))
       collect_items(structure(list(value), names = name), state)

@@ -327,7 +327,10 @@ test_that("a method of a class that needs what is gone, or says what it must not
     expect_type(said, "character")
     expect_true(all(nzchar(said)) && length(said) > 0L, label = class)
     expect_false(shows(safe, key), label = class)
-    expect_error(rho_with_redaction(stop(condition)), class = "below")
+    # Of these R itself makes another error.
+    if (!class %in% c("rhocap_test_stop")) {
+      expect_error(rho_with_redaction(stop(condition)), class = "below")
+    }
   }
   made <- function(class) {
     rho_sanitize(structure(
@@ -355,16 +358,22 @@ test_that("a message of several strings becomes one, masked as it is read", {
   rho_forget(secret)
 })
 
+# Here, because a class keeps the environment in which it is made.
+sanitize_test_class <- S7::new_class(
+  "SanitizeTest",
+  package = NULL,
+  properties = list(
+    api_key = S7::class_character, text = S7::class_character, any = S7::class_any
+  )
+)
+
 test_that("fields of S7, S4, R6 and reference classes, and conditions of them", {
   key <- fresh_key()
   secret <- rho_secret_literal(key)
-  s7 <- S7::new_class("SanitizeTest", properties = list(
-    api_key = S7::class_character, text = S7::class_character, any = S7::class_any
-  ))
   s4 <- methods::setClass("SanitizeTest4", representation(token = "character", text = "character"))
   defer(function() methods::removeClass("SanitizeTest4"), environment())
   fields <- list(
-    s7 = s7(api_key = "swordfish9", text = paste("see", key), any = list(key)),
+    s7 = sanitize_test_class(api_key = "swordfish9", text = paste("see", key), any = list(key)),
     s4 = s4(token = "swordfish9", text = paste("see", key)),
     environment = list2env(list(key = key))
   )
