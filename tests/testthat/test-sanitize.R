@@ -369,12 +369,14 @@ sanitize_test_class <- S7::new_class(
 
 test_that("fields of S7, S4, R6 and reference classes, and conditions of them", {
   key <- fresh_key()
+  # The class keeps the source of this file.
+  word <- paste0("swordfish", 9)
   secret <- rho_secret_literal(key)
   s4 <- methods::setClass("SanitizeTest4", representation(token = "character", text = "character"))
   defer(function() methods::removeClass("SanitizeTest4"), environment())
   fields <- list(
-    s7 = sanitize_test_class(api_key = "swordfish9", text = paste("see", key), any = list(key)),
-    s4 = s4(token = "swordfish9", text = paste("see", key)),
+    s7 = sanitize_test_class(api_key = word, text = paste("see", key), any = list(key)),
+    s4 = s4(token = word, text = paste("see", key)),
     environment = list2env(list(key = key))
   )
   if (requireNamespace("R6", quietly = TRUE)) {
@@ -383,10 +385,10 @@ test_that("fields of S7, S4, R6 and reference classes, and conditions of them", 
     fields$r6$key <- key
   }
   for (what in names(fields)) {
-    safe <- rho_sanitize(condition_of(field = fields[[what]], message = "not swordfish9"))
+    safe <- rho_sanitize(condition_of(field = fields[[what]], message = paste("not", word)))
     bytes <- serialize(unclass(safe)$field, NULL)
     expect_length(grepRaw(key, bytes, fixed = TRUE), 0L)
-    expect_length(grepRaw("swordfish9", bytes, fixed = TRUE), 0L)
+    expect_length(grepRaw(word, bytes, fixed = TRUE), 0L)
     if (what %in% c("s7", "s4")) {
       expect_identical(conditionMessage(safe), paste("not", key_marker))
     }
