@@ -132,7 +132,11 @@ fn core_redact_found(texts: Robj) -> Robj {
             };
             for span in redactor.spans(text) {
                 let value = &text[span];
-                let encoding = if std::str::from_utf8(value).is_ok() { Encoding::Utf8 } else { Encoding::Native };
+                let encoding = if std::str::from_utf8(value).is_ok() {
+                    Encoding::Utf8
+                } else {
+                    Encoding::Native
+                };
                 found.push((value.to_vec(), encoding));
             }
         }
