@@ -12,7 +12,7 @@
 #'
 #' After a name of an assignment, values of fewer than 8 bytes stay, and so do words, sentences,
 #' numbers in code, names of variables, calls, paths and placeholders: `password=swordfish` is as
-#' likely a text about passwords. The credentials of an `Authorization` header are masked whatever
+#' likely a text about passwords. An identifier (a UUID) after such a name is masked: it may be a key. The credentials of an `Authorization` header are masked whatever
 #' they look like. A password of such a kind is masked where rhocap knows it: make it a secret, see
 #' [rho_secret_env()].
 #'
@@ -116,7 +116,8 @@ redact_within <- function(x) {
 #' stopped and reaches handlers outside as it was.
 #'
 #' The value of `expr` is given back as it is, and so is whether it is visible. A literal in the
-#' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history.
+#' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history. What
+#' `geterrmessage()` gives afterwards is masked, also of an error that `expr` caught.
 #'
 #' @param expr An expression.
 #' @return The value of `expr`.

@@ -118,7 +118,7 @@ const MASKED: &[&str] = &[
     "Authorization: Client-ID {}",
     "Authorization: GenieKey {}",
     "Authorization: sso-key {}",
-    "NotMathMLToken: \"{} is not\"",
+    "NotMathMLToken: \"{}\"",
     "anyToken: \"%1{}\"",
     "simpleAMtoken = \"NN|{}|ZZ\"",
     "private_key: ed25519.{}",
