@@ -12,8 +12,9 @@
 #'
 #' After a name of an assignment, values of fewer than 8 bytes stay, and so do words, sentences,
 #' numbers in code, names of variables, calls, paths and placeholders: `password=swordfish` is as
-#' likely a text about passwords. An identifier (a UUID) after such a name is masked: it may be a key. The credentials of an `Authorization` header are masked whatever
-#' they look like. A password of such a kind is masked where rhocap knows it: make it a secret, see
+#' likely a text about passwords. The credentials of an `Authorization` header are masked whatever
+#' they look like, and an identifier (a UUID) after such a name is, because it may be a key. A
+#' password that is a word is masked where rhocap knows it: make it a secret, see
 #' [rho_secret_env()].
 #'
 #' What is encrypted, compressed or transformed in another way cannot be found, nor a value that

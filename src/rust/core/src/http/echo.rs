@@ -140,7 +140,11 @@ mod tests {
     #[test]
     fn names_are_masked_in_any_case_and_form() {
         let value = format!("{}+/Az", canary());
-        let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = value
+            .bytes()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<Vec<_>>()
+            .concat();
         let basic = HeaderCredential::basic("ada", credential(&value, "api.example.org")).unwrap();
         let encoded = Reference::new(basic.clone(), Place::Header)
             .encoded()

@@ -210,7 +210,7 @@ fn is_expression(value: &[u8]) -> bool {
     between || pattern
 }
 
-/// Whether it is a message with places for what is said in it, `%1` and on, as those of Qt and MathJax are. Its
+/// Whether it is a message with places for what is said in it, `%1` and on, as those of Qt are. Its
 /// words may hold escapes.
 fn is_message(value: &[u8]) -> bool {
     let words: Vec<_> = value.split(|&byte| byte == b' ').collect();
