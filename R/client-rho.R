@@ -209,8 +209,9 @@ secret_ws_connect <- function(client, request, ...) {
   })
 }
 
-# The two functions that hold values, this and websocket_start(). nanonext keeps the frame of its own function for as long as
-# there is an answer, with the arguments in it: they are taken out there.
+# The two functions that hold values, this and websocket_start(). nanonext keeps the frame of its
+# own function for as long as there is an answer, with the arguments in it: there they are taken
+# out.
 ncurl_started <- function(start, client, payload, ...) {
   wire <- exchange_payload(payload)
   aio <- start(

@@ -77,8 +77,8 @@ abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
   ))
 }
 
-# A message can name what was given. What the core says of its own failure holds nothing of that, and
-# to mask it the same call would fail again.
+# A message can name what was given. What the core says of its own failure is masked already, and
+# the call that masks would fail again.
 safe_message <- function(kind, message) {
   if (kind %in% c("internal", "memory")) message else redact_strings(message)
 }

@@ -52,7 +52,8 @@ rho_redact <- function(text) {
     if (inherits(text, "condition")) {
       wanted <- paste(wanted, "(for a condition there is rho_sanitize())")
     } else if (is.list(text)) {
-      wanted <- paste(wanted, "(for a list: rapply(x, rho_redact, \"character\", how = \"replace\"))")
+      each <- "(for a list: rapply(x, rho_redact, \"character\", how = \"replace\"))"
+      wanted <- paste(wanted, each)
     }
     abort_type(text, "text", wanted)
   }

@@ -8,9 +8,9 @@
 #'
 #' * every text in it is masked as by [rho_redact()]: the message, names, classes, fields, parents,
 #'   traces, bodies (raw vectors too), levels of factors, nested lists and S7 or S4 properties;
-#' * what stands under a name that says that it is secret (`api_key`, `Authorization`), or beside one
-#'   (`list(name = "Authorization", value = ...)`, a row of a data frame or of a matrix), is masked
-#'   whole;
+#' * what stands under a name that says that it is secret (`api_key`, `Authorization`), or beside
+#'   one (`list(name = "Authorization", value = ...)`, a row of a data frame or of a matrix), is
+#'   masked whole;
 #' * what is masked in one place is masked everywhere in the condition, also where nothing but the
 #'   other place tells that it is secret;
 #' * in calls, also in those of a trace, strings and values put in place of arguments are left out,
@@ -519,8 +519,8 @@ sanitize_function <- function(x, state) {
   as.function(c(arguments, list(NULL)), envir = baseenv())
 }
 
-# The texts in a value, and in the environments that it leads to, that are secret: a name says so, or
-# what has the shape of a secret, or stands after a name, within a text.
+# The texts in a value, and in the environments that it leads to, that are secret: because a name
+# says so, or because, within a text, they have the shape of a secret or stand after a name.
 secret_values <- function(x) {
   state <- new.env(parent = emptyenv())
   state$left <- most_values

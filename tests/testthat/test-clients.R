@@ -376,7 +376,7 @@ test_that("what curl tells while it sends is masked, whoever listens", {
   listen <- function(type, msg) heard[[length(heard) + 1L]] <<- msg
   listeners <- list(
     httr2::req_verbose(req),
-    httr2::req_verbose(req, redact_headers = FALSE, info = TRUE, body_req = TRUE, body_resp = FALSE),
+    httr2::req_verbose(req, redact_headers = FALSE, info = TRUE, body_req = TRUE),
     httr2::req_options(req, verbose = TRUE, debugfunction = listen)
   )
   for (one in listeners) {

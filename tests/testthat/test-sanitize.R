@@ -195,7 +195,9 @@ test_that("a value is masked for the name that stands beside it", {
       columns = list(name = c("Accept", "Authorization"), value = c("b", key)),
       unnamed = list("Authorization", key),
       strings = c("password", key),
-      headers = list(headers = list(list(name = "X-Own", value = key), list(name = "Date", value = "b"))),
+      headers = list(
+        headers = list(list(name = "X-Own", value = key), list(name = "Date", value = "b"))
+      ),
       headers_frame = list(headers = data.frame(name = c("X-Own", "Date"), value = c(key, "b"))),
       frame = data.frame(name = c("Accept", "Authorization"), value = c("b", key)),
       frame_of_other_names = data.frame(h = c("Accept", "cookie"), n = 1:2, v = c("b", key)),
@@ -318,7 +320,14 @@ test_that("a method of a class that needs what is gone, or says what it must not
     registerS3method("conditionMessage", class, methods[[class]], envir = baseenv())
     condition <- structure(
       class = c(class, "below", "error", "condition"),
-      list(message = "m", call = NULL, env = env, fun = function() paste("made", key), key = key, held = "ab")
+      list(
+        message = "m",
+        call = NULL,
+        env = env,
+        fun = function() paste("made", key),
+        key = key,
+        held = "ab"
+      )
     )
     safe <- rho_sanitize(condition)
     expect_s3_class(safe, "error")
