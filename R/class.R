@@ -225,6 +225,6 @@ empty_object <- S7::S7_object()
 # Every value prints as the lines that its `format()` gives, without secrets that got into what a
 # person gave: a literal of an environment, say.
 print_lines <- function(x, ...) {
-  writeLines(masked_text(format(x, ...)))
+  writeLines(redact_strings(format(x, ...)))
   invisible(x)
 }

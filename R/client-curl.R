@@ -64,8 +64,3 @@ curl_send <- function(request) {
 
 # The text alone: the condition keeps the call.
 curl_message <- function(cnd) conditionMessage(cnd)[[1L]]
-
-# Letters of ASCII in lower case, whatever else there is.
-tolower_ascii <- function(x) {
-  chartr("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", x)
-}

@@ -7,7 +7,13 @@ NULL
 #'
 #' A function for the argument `credentials` of ellmer's chats. It holds the auth only: printed,
 #' saved or called it does not give the key. The key is put in when ellmer's request is sent, as by
-#' [rho_httr2_auth()], into the header that the provider wants.
+#' [rho_httr2_auth()], into the header that the provider wants. What that refuses, a chat with it
+#' cannot do either, such as redirections and a proxy without TLS.
+#'
+#' @section What is not masked:
+#' The answer is ellmer's. What a provider sends back of the key, as some do in the message of a
+#' refusal, is in the chat's turns and in the condition: `rho_with_redaction(chat$chat(...))` masks
+#' the condition and what is printed, and [rho_redact()] masks text.
 #'
 #' @param auth A [rho_model_auth()], a credential made by [rho_provider_credential()], or what
 #'   [rho_basic()] or [rho_bearer()] gives. It must be bound to the provider's host.

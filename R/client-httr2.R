@@ -11,8 +11,24 @@ NULL
 #' `httr2::last_request()` does not show it.
 #'
 #' Redirections are not followed, because another host may stand behind one. Dry runs and
-#' translations to a command line of curl show the reference. The body of a response is httr2's: a
-#' server that sends the credential back gives it to you; [rho_redact()] masks it.
+#' translations to a command line of curl show the reference. What httr2 tells of a request while it
+#' sends (`httr2::req_verbose()`, also with `redact_headers = FALSE`; a `debugfunction` of your own)
+#' is masked.
+#'
+#' @details
+#' Options of curl that take the credential elsewhere, or let others read it, are refused when the
+#' request is sent: another address, port, socket or proxy, servers that are not verified, lines of
+#' one's own. What is not known to be harmless is refused too. A proxy is allowed for https, where
+#' it passes on what it cannot read; what this machine is asked over http goes through none.
+#'
+#' @section What is not masked:
+#' The response is httr2's, which has no place where it can be changed before you get it. A server
+#' that sends the credential back, in the body or in a header, gives it to you, to
+#' `httr2::last_response()`, to the condition of a failed request, and, with `body_resp = TRUE` or
+#' `verbosity = 2`, to who sees what httr2 prints. The value is known to the
+#' redactor from then on: [rho_redact()] masks the body as text, [rho_sanitize()] the condition, and
+#' `rho_with_redaction(httr2::req_perform(req))` what is printed and signalled, but not the response
+#' that it gives. [rho_curl_fetch()] and [rho_ncurl()] give answers that are masked.
 #'
 #' @param req A request made by `httr2::request()`.
 #' @param auth A [rho_model_auth()], whose own headers are added too, a credential, or what
@@ -22,7 +38,8 @@ NULL
 #' @return `req` with the credentials.
 #' @section Errors:
 #' A credential that may not go where the request goes is a `rhocap_error_reference` when it is
-#' sent, see [rho_model_auth()].
+#' sent, see [rho_model_auth()]; so is an option that is refused, with the `code` `"option"` or
+#' `"redirect"`.
 #' @family requests
 #' @examples
 #' if (requireNamespace("httr2", quietly = TRUE)) {
@@ -104,10 +121,15 @@ httr2_sign <- function(req, cache, holders, lines) {
     )
   }
   check_httr2_options(req)
+  handle <- httr2_handle()
+  if (is_plain_http(req$url)) {
+    curl::handle_setopt(handle, noproxy = "*")
+  }
   req$state$headers <- req$headers
   plain <- httr2::req_get_headers(req, "drop")
   plain <- plain[!tolower_ascii(names(plain)) %in% tolower_ascii(names(lines))]
   wire <- exchange(req$url, c(plain, lines))
+  mask_debugging(handle, req$options, wire$echo)
   req$state <- new.env(parent = emptyenv())
   secret <- wire$headers[names(wire$headers) %in% names(lines)]
   # By name: what is in a call is seen by whoever looks at the calls.
@@ -127,11 +149,13 @@ httr2_options <- c(
   "customrequest", "nobody", "httpget", "post", "postfields", "postfieldsize",
   "postfieldsize_large", "readfunction", "seekfunction", "upload", "infilesize", "infilesize_large"
 )
+is_plain_http <- function(url) startsWith(tolower_ascii(url), "http:")
+
 # A proxy passes on what TLS hides from it.
 httr2_proxy_options <- c("proxy", "proxyport", "proxyuserpwd", "proxyauth")
 
 check_httr2_options <- function(req) {
-  allowed <- c(httr2_options, if (grepl("^https://", req$url)) httr2_proxy_options)
+  allowed <- c(httr2_options, if (!is_plain_http(req$url)) httr2_proxy_options)
   foreign <- setdiff(names(req$options), allowed)
   if (length(foreign) > 0L) {
     abort(
@@ -158,13 +182,46 @@ check_httr2_options <- function(req) {
 
 # Whether httr2 itself is about to send: not a dry run, a translation, or somebody's own call.
 httr2_is_sending <- function() {
+  any(frames_of_httr2("handle_preflight")) &&
+    !any(frames_of_httr2(c("req_dry_run", "httr2_translate")))
+}
+
+# Which of the calls that led here are of functions of httr2's.
+frames_of_httr2 <- function(names) {
   namespace <- asNamespace("httr2")
-  named <- function(name) get0(name, namespace, mode = "function", inherits = FALSE)
-  is_one <- function(fun, names) {
-    any(vapply(names, function(name) identical(fun, named(name)), NA))
+  wanted <- lapply(names, get0, envir = namespace, mode = "function", inherits = FALSE)
+  is_wanted <- function(fun) any(vapply(wanted, identical, NA, fun))
+  vapply(lapply(seq_len(sys.nframe()), sys.function), is_wanted, NA)
+}
+
+# The handle with which httr2 is about to send. It is told here what no option of a request says.
+httr2_handle <- function() {
+  for (index in rev(which(frames_of_httr2("handle_preflight")))) {
+    handle <- get0("handle", sys.frame(index), inherits = FALSE)
+    if (inherits(handle, "curl_handle")) {
+      return(handle)
+    }
   }
-  functions <- lapply(seq_len(sys.nframe()), sys.function)
-  sends <- vapply(functions, is_one, NA, names = "handle_preflight")
-  shows <- vapply(functions, is_one, NA, names = c("req_dry_run", "httr2_translate"))
-  any(sends) && !any(shows)
+  abort(
+    "missing_package",
+    "This version of httr2 is not known to rhocap: rho_httr2_auth() cannot guard its requests.",
+    package = "httr2"
+  )
+}
+
+# curl tells a `debugfunction` all that it sends, over HTTP/2 also in lines of information, and
+# without one writes it to standard error.
+mask_debugging <- function(handle, options, echo) {
+  told <- options$debugfunction
+  if (is.null(echo) || (is.null(told) && !isTRUE(as.logical(options$verbose)))) {
+    return(invisible())
+  }
+  if (is.null(told)) {
+    told <- function(type, msg) {
+      if (type < 3L) cat(rawToChar(msg[msg != 0L]), file = stderr(), sep = "")
+    }
+  }
+  curl::handle_setopt(handle, debugfunction = function(type, msg) {
+    told(type, redact_raw(mask_echo(echo, msg)))
+  })
 }

@@ -209,26 +209,11 @@ secret_ws_connect <- function(client, request, ...) {
   })
 }
 
-# The three functions that hold values. nanonext keeps the frame of its own function for as long as
-# there is an answer, with the arguments in it: they are taken out there.
-ncurl_start <- function(client, payload) {
+# The two functions that hold values, this and websocket_start(). nanonext keeps the frame of its
+# own function for as long as there is an answer, with the arguments in it: there they are taken
+# out.
+ncurl_started <- function(start, client, payload, ...) {
   wire <- exchange_payload(payload)
-  aio <- nanonext::ncurl_aio(
-    url = wire$url,
-    convert = S7::prop(payload, "convert"),
-    method = S7::prop(payload, "method"),
-    headers = if (length(wire$headers) > 0L) wire$headers,
-    data = wire$body,
-    response = S7::prop(payload, "response_headers"),
-    timeout = S7::prop(payload, "timeout_ms"),
-    tls = S7::prop(client, "tls")
-  )
-  list(aio = without_arguments(aio), echo = wire$echo)
-}
-
-ncurl_stream_start <- function(client, payload) {
-  wire <- exchange_payload(payload)
-  start <- nanonext_function("ncurl_stream_aio")
   aio <- start(
     url = wire$url,
     method = S7::prop(payload, "method"),
@@ -236,9 +221,28 @@ ncurl_stream_start <- function(client, payload) {
     data = wire$body,
     timeout = S7::prop(payload, "timeout_ms"),
     tls = S7::prop(client, "tls"),
-    buffer = S7::prop(client, "stream_buffer_size")
+    ...
   )
   list(aio = without_arguments(aio), echo = wire$echo)
+}
+
+ncurl_start <- function(client, payload) {
+  ncurl_started(
+    nanonext::ncurl_aio,
+    client,
+    payload,
+    convert = S7::prop(payload, "convert"),
+    response = S7::prop(payload, "response_headers")
+  )
+}
+
+ncurl_stream_start <- function(client, payload) {
+  ncurl_started(
+    nanonext_function("ncurl_stream_aio"),
+    client,
+    payload,
+    buffer = S7::prop(client, "stream_buffer_size")
+  )
 }
 
 websocket_start <- function(client, request) {

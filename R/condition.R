@@ -73,15 +73,21 @@ NULL
 abort <- function(kind, message, ..., class = paste0("rhocap_error_", kind)) {
   stop(structure(
     class = c(class, "rhocap_error", "error", "condition"),
-    list(message = masked_text(message), call = NULL, ...)
+    list(message = safe_message(kind, message), call = NULL, ...)
   ))
+}
+
+# A message can name what was given. What the core says of its own failure is masked already, and
+# the call that masks would fail again.
+safe_message <- function(kind, message) {
+  if (kind %in% c("internal", "memory")) message else redact_strings(message)
 }
 
 # The one place where rhocap signals a warning.
 warn <- function(kind, message, ...) {
   warning(structure(
     class = c(paste0("rhocap_warning_", kind), "rhocap_warning", "warning", "condition"),
-    list(message = masked_text(message), call = NULL, ...)
+    list(message = safe_message(kind, message), call = NULL, ...)
   ))
 }
 

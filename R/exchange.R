@@ -41,10 +41,13 @@ as_string <- function(bytes) {
   text
 }
 
-# An answer without the values that were sent: strings, bytes, and lists of them.
+# An answer without the values that were sent: strings, bytes, and lists of them, with their names.
 mask_echo <- function(echo, x) {
   if (is.null(echo)) {
     return(x)
+  }
+  if (!is.null(attr(x, "names", exact = TRUE)) && !is.object(x)) {
+    names(x) <- mask_echo_names(echo, names(x))
   }
   if (is.list(x) && !is.object(x)) {
     for (index in seq_along(x)) {
@@ -65,11 +68,26 @@ mask_echo <- function(echo, x) {
   masked
 }
 
+# Names that are masked stay apart, so that each can be asked for. The others stay as they came: an
+# answer can have two headers of one name.
+mask_echo_names <- function(echo, names) {
+  masked <- check_boundary(core_echo_names(echo, names))
+  if (is.null(masked)) {
+    return(names)
+  }
+  changed <- which(masked != names)
+  names[changed] <- masked[changed]
+  apart <- make.unique(c(names[-changed], names[changed]), sep = " ")
+  names[changed] <- apart[length(names) - length(changed) + seq_along(changed)]
+  names
+}
+
 #' The answer to a request
 #'
 #' What [rho_curl_fetch()] and [rho_ncurl()] give: `RhoHttpResponse` for an answer of any status,
 #' `RhoHttpFailure` when there was none. Where the answer holds a credential that was sent, in any
-#' common encoding, it is masked.
+#' common encoding, it is masked: in the body, in values of headers, and, in any case of letters, in
+#' names of headers. A second name that becomes the same has a number behind it.
 #'
 #' @details Properties of `RhoHttpResponse`: `status`, `headers` (a list with names), `data` (one
 #' string, or bytes where that was asked for or the answer is no text), `url` (that of the request,
@@ -110,9 +128,7 @@ new_answer <- function(request, echo, status, headers, data) {
   wanted <- attr(request, "response_headers", exact = TRUE)
   headers <- mask_echo(echo, as.list(headers))
   if (length(wanted) > 0L && length(headers) > 0L) {
-    known <- names(headers)
-    ascii <- validUTF8(known) & Encoding(known) == "unknown"
-    headers <- headers[ascii & tolower(ifelse(ascii, known, "")) %in% tolower(wanted)]
+    headers <- headers[tolower_ascii(names(headers)) %in% tolower_ascii(wanted)]
   }
   data <- mask_echo(echo, data)
   if (isTRUE(attr(request, "convert", exact = TRUE)) && is.raw(data) && !any(data == 0L)) {

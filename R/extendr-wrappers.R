@@ -35,6 +35,8 @@ core_exchange <- function(url, names, values, body) .Call(wrap__core_exchange, u
 
 core_echo_mask <- function(handle, value) .Call(wrap__core_echo_mask, handle, value)
 
+core_echo_names <- function(handle, names) .Call(wrap__core_echo_names, handle, names)
+
 core_echo_stream <- function(handle) .Call(wrap__core_echo_stream, handle)
 
 core_echo_push <- function(handle, piece) .Call(wrap__core_echo_push, handle, piece)
@@ -76,6 +78,8 @@ core_redactor <- function(values) .Call(wrap__core_redactor, values)
 core_redact <- function(texts, redactor) .Call(wrap__core_redact, texts, redactor)
 
 core_redact_bytes <- function(bytes, redactor) .Call(wrap__core_redact_bytes, bytes, redactor)
+
+core_redact_found <- function(texts) .Call(wrap__core_redact_found, texts)
 
 core_redact_pieces <- function(pieces, orders, redactor) .Call(wrap__core_redact_pieces, pieces, orders, redactor)
 

@@ -222,22 +222,6 @@ outcome_word <- function(x) if (S7::S7_inherits(x, RhoDenied)) "denied" else "fa
 
 snake_case <- function(code) tolower(gsub("(?<!^)([A-Z])", "_\\1", code, perl = TRUE))
 
-# Text of a file system or of a caller as it may be shown: one line, nothing that misleads.
-shown <- function(x) check_boundary(core_shown(as.character(x), FALSE))
-
-# Text as it is, but that what is known to be secret is masked.
-masked_text <- function(x) {
-  # No mistake of ours is signalled here: a condition's own message comes through this.
-  found <- core_redact(x, NULL)
-  if (is.numeric(found[["places"]])) {
-    x[found$places] <- found$texts
-  }
-  x
-}
-
-# The same for lines of a text, in which tabs and backslashes stand for themselves.
-shown_text <- function(x) check_boundary(core_shown(as.character(x), TRUE))
-
 payload <- function(x) {
   if (S7::S7_inherits(x, RhoText)) {
     x@text

@@ -13,16 +13,23 @@
 #' After a name of an assignment, values of fewer than 8 bytes stay, and so do words, sentences,
 #' numbers in code, names of variables, calls, paths and placeholders: `password=swordfish` is as
 #' likely a text about passwords. The credentials of an `Authorization` header are masked whatever
-#' they look like. A password of such a kind is masked where rhocap knows it: make it a secret, see
+#' they look like, and an identifier (a UUID) after such a name is, because it may be a key. A
+#' password that is a word is masked where rhocap knows it: make it a secret, see
 #' [rho_secret_env()].
 #'
 #' What is encrypted, compressed or transformed in another way cannot be found, nor a value that
 #' rhocap was never given and that looks like ordinary text.
 #'
-#' @param text A character vector.
-#' @return `text` with its names and other attributes; `NA` stays. Elements without a secret are the
-#'   same strings as before. What was masked is UTF-8 where it was text, and otherwise keeps the
-#'   encoding mark that it had.
+#' The name of an element counts as a name before it: `c(password = "...")` is masked as
+#' `password=...` is. Names, names of dimensions and other attributes are masked as the text is,
+#' where they are character vectors or lists of them. Of a factor the levels are masked; those that
+#' become the same are one level afterwards.
+#'
+#' @param text A character vector or a factor. For the strings of a list:
+#'   `rapply(x, rho_redact, "character", how = "replace")`, which leaves its names as they are.
+#' @return `text` with its attributes; `NA` stays. Elements without a secret are the same strings as
+#'   before. What was masked is UTF-8 where it was text, and otherwise keeps the encoding mark that
+#'   it had.
 #' @section Errors:
 #' `rhocap_error_missing`, `rhocap_error_type`; see [rhocap_conditions].
 #' @family redaction
@@ -36,56 +43,60 @@ rho_redact <- function(text) {
   if (missing(text)) {
     abort_missing("text", "a character vector")
   }
-  if (!is.character(bare(text))) {
-    abort_type(text, "text", "a character vector (for a condition there is rho_sanitize())")
+  if (is_levelled(text)) {
+    levels(text) <- redact_strings(levels(text))
+  } else if (is.character(bare(text))) {
+    text <- redact_named(text)
+  } else {
+    wanted <- "a character vector or a factor"
+    if (inherits(text, "condition")) {
+      wanted <- paste(wanted, "(for a condition there is rho_sanitize())")
+    } else if (is.list(text)) {
+      each <- "(for a list: rapply(x, rho_redact, \"character\", how = \"replace\"))"
+      wanted <- paste(wanted, each)
+    }
+    abort_type(text, "text", wanted)
   }
-  redact_strings(text)
+  redact_attributes(text)
 }
 
-# `redactor` knows more values than the process does, see `redactor_of()`.
-redact_strings <- function(text, redactor = NULL) {
-  plain <- bare(text)
-  asked <- plain
-  latin1 <- which(Encoding(plain) == "latin1")
-  asked[latin1] <- vapply(plain[latin1], as_utf8, "", USE.NAMES = FALSE)
-  changed <- FALSE
-  for (batch in batches(asked)) {
-    found <- check_boundary(core_redact(asked[batch], redactor))
-    if (!is.null(found)) {
-      plain[batch[found$places]] <- found$texts
-      changed <- TRUE
+# A name and its element are masked as one text is in which they stand beside each other.
+redact_named <- function(text) {
+  masked <- redact_strings(text)
+  names <- attr(text, "names", exact = TRUE)
+  beside <- which(secret_names(names, length(text)) & !is.na(bare(text)))
+  if (length(beside) > 0L) {
+    before <- paste0(names[beside], ": ")
+    lines <- redact_strings(paste0(before, bare(text)[beside]))
+    # What was masked in the name itself is no matter here.
+    known <- startsWith(lines, before)
+    rest <- substring(lines[known], nchar(before[known]) + 1L)
+    changed <- which(rest != bare(text)[beside[known]])
+    masked[beside[known][changed]] <- rest[changed]
+  }
+  masked
+}
+
+redact_attributes <- function(x) {
+  for (name in setdiff(names(attributes(x)), c("class", "levels", "dim", "tsp"))) {
+    value <- attr(x, name, exact = TRUE)
+    safe <- redact_within(value)
+    if (!identical(safe, value)) {
+      attr(x, name) <- safe
     }
   }
-  if (!changed) {
-    return(text)
+  x
+}
+
+redact_within <- function(x) {
+  if (is.character(x) && !is.object(x)) {
+    redact_attributes(redact_named(x))
+  } else if (is.list(x) && !is.object(x)) {
+    x[] <- lapply(x, redact_within)
+    redact_attributes(x)
+  } else {
+    x
   }
-  attributes(plain) <- attributes(text)
-  plain
-}
-
-# The places of a vector, in parts that one call of the core masks well below 100 ms: between two
-# calls R looks whether the user wants to stop.
-batches <- function(text) {
-  sizes <- nchar(text, "bytes", allowNA = TRUE, keepNA = FALSE)
-  if (sum(sizes) <= batch_bytes) {
-    return(list(seq_along(text)))
-  }
-  split(seq_along(text), cumsum(as.double(sizes)) %/% batch_bytes)
-}
-
-batch_bytes <- 2^24
-
-redact_raw <- function(bytes, redactor = NULL) {
-  masked <- check_boundary(core_redact_bytes(bytes, redactor))
-  if (is.null(masked)) bytes else masked
-}
-
-# The core's marker, where it stands for a whole value.
-redaction_marker <- "[redacted by rhocap]"
-
-# A redactor that also knows values found in a foreign object.
-redactor_of <- function(values) {
-  if (length(values) == 0L) NULL else check_boundary(core_redactor(values))
 }
 
 #' Run foreign code without showing secrets
@@ -107,7 +118,8 @@ redactor_of <- function(values) {
 #' stopped and reaches handlers outside as it was.
 #'
 #' The value of `expr` is given back as it is, and so is whether it is visible. A literal in the
-#' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history.
+#' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history. What
+#' `geterrmessage()` gives afterwards is masked, also of an error that `expr` caught.
 #'
 #' @param expr An expression.
 #' @return The value of `expr`.
@@ -139,10 +151,23 @@ rho_with_redaction <- function(expr) {
   )
   on.exit()
   suspendInterrupts(end_diversion(diversion))
+  mask_last_error(result$error)
   if (!is.null(result$error)) {
     stop(result$error)
   }
   if (result$visible) result$value else invisible(result$value)
+}
+
+# R keeps the text of the last error for geterrmessage(), also of one that was caught. Only an error
+# can put another in its place.
+mask_last_error <- function(error) {
+  last <- geterrmessage()
+  if (is.null(error) && !identical(redact_strings(last), last)) {
+    error <- simpleError(redact_strings(sub("^Error[^:]*: ", "", last, useBytes = TRUE)))
+  }
+  if (!is.null(error)) {
+    try(stop(error), silent = TRUE)
+  }
 }
 
 # As `message()` does: handlers outside first, then standard error, which is diverted.

@@ -180,9 +180,7 @@ given_body <- function(body, headers) {
 }
 
 is_form <- function(headers) {
-  # Plain text alone: tolower() would stop at other bytes.
-  ascii <- Encoding(headers$names) == "unknown"
-  at <- which(ascii & tolower(ifelse(ascii, headers$names, "")) == "content-type")
+  at <- which(tolower_ascii(headers$names) == "content-type")
   if (length(at) == 0L || headers$kinds[[at[[1L]]]] != "text") {
     return(FALSE)
   }

@@ -19,10 +19,10 @@ rho_packages <- paste0("rho.", c(
 #'
 #' @section What cannot be made safe:
 #' A string that R holds can be had by any R code: with `@`, `S7::props()`, `unclass()`,
-#' `attributes()`, `dput()`, and in what `saveRDS()`, `save()`, `serialize()` and a session's image
-#' write. No method can change that. The way out is that the value holds no key: `rho_model_auth()`
-#' makes an auth with a placeholder, for which `rho_secret_http_client()` puts the key at the last
-#' step before the wire.
+#' `attributes()`, `dput()` (before R 4.3 of its parts: of an S7 value it is an error there), and in
+#' what `saveRDS()`, `save()`, `serialize()` and a session's image write. No method can change that.
+#' The way out is that the value holds no key: `rho_model_auth()` makes an auth with a placeholder,
+#' for which `rho_secret_http_client()` puts the key at the last step before the wire.
 #' @name rho_classes
 #' @family redaction
 NULL

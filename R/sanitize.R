@@ -6,25 +6,30 @@
 #' Errors of other packages carry what they were called with: the request with its headers, the body
 #' of the answer, the calls that led there. `rho_sanitize()` gives the same condition without that:
 #'
-#' * every text in it is masked as by [rho_redact()]: the message, names, fields, parents, traces,
-#'   bodies (raw vectors too), nested lists and S7 or S4 properties;
-#' * what stands under a name that says that it is secret (`api_key`, `Authorization`) is masked
-#'   whole, and also where it appears elsewhere in the condition;
+#' * every text in it is masked as by [rho_redact()]: the message, names, classes, fields, parents,
+#'   traces, bodies (raw vectors too), levels of factors, nested lists and S7 or S4 properties;
+#' * what stands under a name that says that it is secret (`api_key`, `Authorization`), or beside
+#'   one (`list(name = "Authorization", value = ...)`, a row of a data frame or of a matrix), is
+#'   masked whole;
+#' * what is masked in one place is masked everywhere in the condition, also where nothing but the
+#'   other place tells that it is secret;
 #' * in calls, also in those of a trace, strings and values put in place of arguments are left out,
 #'   since any of them may be a key;
 #' * functions keep the names of their arguments and nothing else; environments become empty ones;
 #'   pointers become a note.
 #'
-#' It never fails: a condition that cannot be looked through becomes one with the same classes and
-#' no content.
+#' A message of several strings becomes one, with line ends between them. It never fails: of a
+#' condition that cannot be looked through, or that a method of its class can say nothing of
+#' afterwards, the masked message and the classes are left, without those whose methods need more.
 #'
 #' @param condition A condition of any kind: base R's, rlang's, httr2's, curl's, your own.
-#' @return A condition with the same classes.
+#' @return A condition with the same classes (see above for the exception).
 #' @section Errors:
 #' `rhocap_error_missing`, `rhocap_error_type`, where `condition` is none; see [rhocap_conditions].
 #' @section What cannot be made safe:
 #' The condition that was given stays as it is, and so do other copies of it: `traceback()`,
-#' `rlang::last_error()` and the frames of functions that are still running. Where a client takes a
+#' `geterrmessage()`, `rlang::last_error()` and the frames of functions that are still running. A
+#' number is not masked, whatever its name says. Where a client takes a
 #' key as a plain string, R code of any package can print, save or `dput()` it. The way out is not
 #' to hand it out: a placeholder, which `rho_model_auth()` puts where such a client expects a key.
 #' @family redaction
@@ -47,14 +52,16 @@ rho_sanitize <- function(condition) {
 }
 
 sanitize_condition <- function(condition) {
+  # What is found in it is masked in each part of it, also where the whole cannot be looked through.
+  redactor <- tryCatch(redactor_of(secret_values(condition)), error = function(cnd) NULL)
   tryCatch(
     {
-      safe <- sanitize(told_in_full(condition))
-      check_sanitized(safe, condition)
+      safe <- sanitize(one_message(told_in_full(condition)), redactor = redactor)
+      check_sanitized(safe, condition, redactor)
       safe
     },
     # Also of a structure that is too deep for R.
-    error = function(cnd) without_content(condition)
+    error = function(cnd) without_content(condition, redactor)
   )
 }
 
@@ -81,31 +88,69 @@ own_message <- function(condition) {
   getExportedValue("rlang", "cnd_message")(condition, inherit = FALSE)
 }
 
-without_content <- function(condition) {
-  structure(
-    class = attr(condition, "class", exact = TRUE),
-    list(
-      message = "The condition was left out: rhocap could not look through it for secrets.",
-      call = NULL
-    )
-  )
+# R signals only conditions whose message is one string. What was told in several is masked as it is
+# read: together.
+one_message <- function(condition) {
+  at <- match("message", names_of(condition))
+  message <- if (is.list(condition) && !is.na(at)) .subset2(condition, at)
+  if (is.character(message) && length(message) > 1L) {
+    kept <- attributes(condition)
+    condition <- bare_list(condition)
+    condition[[at]] <- in_one(message)
+    attributes(condition) <- kept
+  }
+  condition
 }
+
+in_one <- function(texts) paste(bare(texts), collapse = "\n")
+
+# A condition of which only its classes and what it says are left. Methods of its classes may need
+# more than that to say anything: such a class is left out.
+without_content <- function(condition, redactor) {
+  said <- tryCatch(
+    {
+      said <- redact_strings(in_one(conditionMessage(condition)), redactor)
+      if (validUTF8(said) && nzchar(said)) said else content_left_out
+    },
+    error = function(cnd) content_left_out
+  )
+  classes <- redact_strings(bare(attr(condition, "class", exact = TRUE)), redactor)
+  for (from in seq_along(classes)) {
+    # S7's own classes are nothing without their object.
+    kept <- setdiff(classes[from:length(classes)], "S7_object")
+    safe <- structure(class = kept, list(message = said, call = NULL))
+    works <- tryCatch(
+      identical(conditionMessage(safe), said) && is.null(conditionCall(safe)),
+      error = function(cnd) FALSE
+    )
+    if (works) {
+      return(safe)
+    }
+  }
+  structure(class = "condition", list(message = said, call = NULL))
+}
+
+content_left_out <- "The condition was left out: rhocap could not look through it for secrets."
 
 # What is to be said of it is made by methods of its class, from what is left: they must work, and
 # say nothing secret.
-check_sanitized <- function(safe, condition) {
+check_sanitized <- function(safe, condition, redactor) {
   said <- conditionMessage(safe)
-  stopifnot(is.character(said), identical(class(safe), class(condition)))
-  stopifnot(identical(redact_strings(said), said))
+  stopifnot(is.character(said), length(said) > 0L, !anyNA(said))
+  stopifnot(identical(bare(class(safe)), redact_strings(bare(class(condition)), redactor)))
+  for (text in c(said, in_one(said))) {
+    stopifnot(identical(redact_strings(text, redactor), text))
+  }
+  conditionCall(safe)
 }
 
 # Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it
 # is only to be printed: bytes are told by their number.
-sanitize <- function(x, shown = FALSE) {
+sanitize <- function(x, shown = FALSE, redactor = redactor_of(secret_values(x))) {
   state <- new.env(parent = emptyenv())
   state$left <- most_values
   state$shown <- shown
-  state$redactor <- redactor_of(secret_values(x))
+  state$redactor <- redactor
   sanitize_value(x, state)
 }
 
@@ -141,7 +186,7 @@ sanitize_value <- function(x, state) {
     expression = as.expression(lapply(x, sanitize_call, state = state)),
     symbol = sanitize_call(x, state),
     language = with_attributes(sanitize_call(x, state), x, state),
-    closure = sanitize_function(x),
+    closure = sanitize_function(x, state),
     environment = new.env(parent = emptyenv()),
     S4 = ,
     object = with_attributes(x, x, state),
@@ -172,6 +217,16 @@ with_attributes <- function(value, x, state) {
   for (index in seq_along(changing)) {
     masked[changing[[index]]] <- safe[index]
   }
+  # What a value is can be named after a secret too.
+  for (name in intersect(c("class", "package", "version"), names(given))) {
+    if (is.character(given[[name]])) {
+      masked[[name]] <- redact_strings(given[[name]], state$redactor)
+    }
+  }
+  if (is.character(masked$levels)) {
+    # Levels that became the same are still those of the codes.
+    masked$levels <- make.unique(masked$levels, sep = " ")
+  }
   if (typeof(x) %in% c("S4", "object")) {
     for (name in names(masked)[changing]) {
       attr(value, name) <- masked[[name]]
@@ -184,21 +239,23 @@ with_attributes <- function(value, x, state) {
 
 sanitize_strings <- function(x, state) {
   masked <- redact_strings(bare(x), state$redactor)
-  secret <- secret_names(names_of(x), length(masked))
+  secret <- secret_names(names_of(x), length(masked)) | secret_beside_strings(x, state$headers)
   masked[secret & !is.na(masked) & nzchar(masked, keepNA = FALSE)] <- redaction_marker
   masked
 }
 
-# The items of a list without its attributes; a name decides about its item.
+# The items of a list without its attributes; a name decides about its item, also one that stands
+# beside it in a pair.
 sanitize_items <- function(x, state) {
   names <- names_of(x)
   items <- bare_list(x)
   secret <- secret_names(names, length(items))
+  beside <- secret_beside_items(x, state$headers)
   for (index in seq_along(items)) {
     if (is_missing_argument(items, index)) {
       next
     }
-    item <- .subset2(items, index)
+    item <- hide_some(.subset2(items, index), beside[[index]], state)
     if (secret[[index]] && is_plain_text(item)) {
       safe <- hide_all(item, state)
     } else if (is_headers_name(names[index]) && (is.list(item) || is.character(item))) {
@@ -216,7 +273,12 @@ is_missing_argument <- function(items, index) identical(.subset2(items, index), 
 
 # Text, bytes, or a plain list of them: what a name that says "secret" can be meant for.
 is_plain_text <- function(x) {
-  typeof(x) %in% c("character", "raw") || (is.list(x) && !is.object(x))
+  typeof(x) %in% c("character", "raw") || (is.list(x) && !is.object(x)) || is_levelled(x)
+}
+
+# A factor, without asking methods.
+is_levelled <- function(x) {
+  typeof(x) == "integer" && is.character(attr(x, "levels", exact = TRUE))
 }
 
 hide_all <- function(x, state) {
@@ -228,10 +290,42 @@ hide_all <- function(x, state) {
   if (is.raw(x)) {
     return(if (state$shown) redaction_marker else charToRaw(redaction_marker))
   }
+  if (is_levelled(x)) {
+    return(sanitize_value(hide_some(x, rep(TRUE, length(x)), state), state))
+  }
   safe <- lapply(bare_list(x), function(item) {
     if (is_plain_text(item)) hide_all(item, state) else sanitize_value(item, state)
   })
   with_attributes(safe, x, state)
+}
+
+# Hides the elements for which `places` says so.
+hide_some <- function(x, places, state) {
+  if (!any(places)) {
+    return(x)
+  }
+  if (is_levelled(x)) {
+    levels <- attr(x, "levels", exact = TRUE)
+    used <- unique(bare(x)[rep_len(places, length(x))])
+    levels[used[!is.na(used) & used > 0L & used <= length(levels)]] <- redaction_marker
+    attr(x, "levels") <- make.unique(levels, sep = " ")
+    return(x)
+  }
+  if (!is_plain_text(x)) {
+    return(x)
+  }
+  if (is.raw(x) || all(places)) {
+    return(hide_all(x, state))
+  }
+  kept <- attributes(x)
+  x <- bare_list(x)
+  x[places] <- if (is.list(x)) {
+    lapply(x[places], function(item) if (is_plain_text(item)) hide_all(item, state) else item)
+  } else {
+    replace(x[places], !is.na(x[places]), redaction_marker)
+  }
+  attributes(x) <- kept
+  x
 }
 
 bare_list <- function(x) {
@@ -241,7 +335,7 @@ bare_list <- function(x) {
 
 # Any header may be one that carries a key; these do not.
 is_headers_name <- function(name) {
-  length(name) == 1L && !is.na(name) && tolower(name) %in% c("headers", "header")
+  length(name) == 1L && !is.na(name) && tolower_ascii(name) %in% c("headers", "header")
 }
 
 harmless_headers <- c(
@@ -252,7 +346,14 @@ harmless_headers <- c(
 )
 
 hide_headers <- function(x, state) {
-  names <- tolower(names_of(x))
+  names <- tolower_ascii(names_of(x))
+  # Pairs of names and values.
+  if (is_frame(x) || length(names) == 0L || all(names %in% c(words_of_names, words_of_values))) {
+    before <- state$headers
+    on.exit(state$headers <- before)
+    state$headers <- TRUE
+    return(sanitize_value(x, state))
+  }
   safe <- if (is.list(x)) sanitize_items(x, state) else sanitize_strings(x, state)
   for (index in which(!names %in% harmless_headers)) {
     item <- .subset2(safe, index)
@@ -262,6 +363,99 @@ hide_headers <- function(x, state) {
     }
   }
   with_attributes(safe, x, state)
+}
+
+# What the two parts of a pair are called.
+words_of_names <- c("name", "key", "header", "field", "param", "parameter", "variable", "option")
+words_of_values <- c("value", "values", "val", "content", "contents", "data", "text")
+
+is_frame <- function(x) is.list(x) && "data.frame" %in% attr(x, "class", exact = TRUE)
+
+# Which of some texts are names that say that what stands beside them is secret. Among headers those
+# are all but the harmless ones.
+says_secret <- function(texts, headers = FALSE) {
+  says <- logical(length(texts))
+  texts <- sub("[[:space:]]*:?[[:space:]]*$", "", texts, useBytes = TRUE)
+  names <- grep("^[A-Za-z0-9._-]{1,64}$", texts, useBytes = TRUE)
+  says[names] <- secret_names(texts[names])
+  if (isTRUE(headers)) {
+    says[names] <- says[names] | !tolower_ascii(texts[names]) %in% harmless_headers
+  }
+  says
+}
+
+# The texts of a vector, NULL for what has none.
+texts_of <- function(x) {
+  if (is.character(x)) {
+    bare(x)
+  } else if (is_levelled(x)) {
+    attr(x, "levels", exact = TRUE)[bare(x)]
+  }
+}
+
+# For each item of a list, which of its elements are secret by what stands beside them: in the same
+# row of a data frame, or in a pair `list(name =, value =)`.
+secret_beside_items <- function(x, headers = FALSE) {
+  marks <- vector("list", length(x))
+  items <- bare_list(x)
+  names <- tolower_ascii(names_of(x))
+  named <- is_frame(x) | names %in% words_of_names
+  valued <- if (is_frame(x)) rep(TRUE, length(items)) else names %in% words_of_values
+  if (length(names) == 0L && length(items) == 2L) {
+    # A pair without names.
+    named <- c(TRUE, FALSE)
+    valued <- c(FALSE, TRUE)
+  }
+  named <- which(rep_len(named, length(items)))
+  if (is_frame(x)) {
+    rows <- attr(x, "row.names", exact = TRUE)
+    marks <- mark_beside(marks, items, 0L, if (is.character(rows)) says_secret(rows, headers))
+  }
+  for (index in named) {
+    if (is_missing_argument(items, index)) {
+      next
+    }
+    texts <- texts_of(.subset2(items, index))
+    if (length(texts) > 0L && (length(names) > 0L || length(texts) == 1L)) {
+      marks <- mark_beside(marks, items, index, says_secret(texts, headers), valued)
+    }
+  }
+  marks
+}
+
+mark_beside <- function(marks, items, at, says, valued = TRUE) {
+  if (any(says)) {
+    for (index in setdiff(which(rep_len(valued, length(items))), at)) {
+      size <- length(bare_list(.subset2(items, index)))
+      if (length(says) == 1L || length(says) == size) {
+        before <- if (is.null(marks[[index]])) FALSE else marks[[index]]
+        marks[[index]] <- rep_len(says, size) | before
+      }
+    }
+  }
+  marks
+}
+
+# The same for strings: in a row of a matrix, a column of one of two rows, or a pair.
+secret_beside_strings <- function(x, headers = FALSE) {
+  marks <- logical(length(x))
+  dim <- attr(x, "dim", exact = TRUE)
+  if (length(dim) != 2L) {
+    # Two strings may be a pair or a list of names: what would be masked in one text is a pair.
+    if (length(x) == 2L && is.null(names_of(x)) && says_secret(bare(x)[1L], headers)) {
+      line <- paste(bare(x), collapse = ": ")
+      marks[[2L]] <- !identical(redact_strings(line), line)
+    }
+    return(marks)
+  }
+  says <- matrix(says_secret(bare(x), headers), dim[1L], dim[2L])
+  labels <- lapply(attr(x, "dimnames", exact = TRUE), says_secret, headers = headers)
+  # Without labels of its rows or columns, none of these says anything.
+  labelled <- function(index) if (any(unlist(labels[index]))) labels[[index]] else FALSE
+  rows <- rowSums(says) > 0 | labelled(1L)
+  columns <- if (dim[1L] == 2L) colSums(says) > 0 else logical(dim[2L])
+  columns <- columns | labelled(2L)
+  as.vector((row(says) %in% which(rows) | col(says) %in% which(columns)) & !says)
 }
 
 # Methods of foreign classes must not run: what they do is not ours.
@@ -318,21 +512,44 @@ sanitize_parts <- function(items, state) {
 }
 
 # A function of the same arguments. Its body, defaults and environment can hold anything.
-sanitize_function <- function(x) {
+sanitize_function <- function(x, state) {
   names <- names(formals(x))
   arguments <- rep(list(quote(expr = )), length(names))
-  names(arguments) <- redact_strings(as.character(names))
+  names(arguments) <- redact_strings(as.character(names), state$redactor)
   as.function(c(arguments, list(NULL)), envir = baseenv())
 }
 
-# The texts in a value, and in the environments that it leads to, that a name says are secret.
+# The texts in a value, and in the environments that it leads to, that are secret: because a name
+# says so, or because, within a text, they have the shape of a secret or stand after a name.
 secret_values <- function(x) {
   state <- new.env(parent = emptyenv())
   state$left <- most_values
   state$seen <- list()
   state$values <- character()
+  state$texts <- list()
+  state$bytes <- most_text_bytes
   collect_values(x, state)
-  unique(state$values)
+  unique(c(state$values, found_in(unique(unlist(state$texts)))))
+}
+
+# More text than that is looked through for what is in it, but not for what it says of other texts.
+most_text_bytes <- 2^24
+
+note_texts <- function(texts, state) {
+  if (is.raw(texts)) {
+    texts <- rawToChar(texts[texts != 0L])
+    Encoding(texts) <- "bytes"
+  }
+  state$bytes <- state$bytes - sum(nchar(texts, "bytes", allowNA = TRUE, keepNA = FALSE))
+  if (state$bytes >= 0) {
+    state$texts <- c(state$texts, list(texts))
+  }
+}
+
+found_in <- function(texts) {
+  found <- lapply(batches(texts), function(batch) check_boundary(core_redact_found(texts[batch])))
+  found <- as.character(unlist(found))
+  found[!grepl(redaction_marker, found, fixed = TRUE, useBytes = TRUE)]
 }
 
 collect_values <- function(x, state) {
@@ -348,10 +565,17 @@ collect_values <- function(x, state) {
     collect_items(as.list(unclass(x)), state)
   } else if (is.list(x)) {
     collect_items(x, state)
-  } else if (is.character(x) && !is.null(names_of(x))) {
-    keep_values(bare(x)[secret_names(names_of(x))], state)
+  } else if (is.character(x)) {
+    secret <- secret_names(names_of(x), length(x)) | secret_beside_strings(x, state$headers)
+    keep_values(bare(x)[secret], state)
+    note_texts(bare(x), state)
+  } else if (is.raw(x)) {
+    note_texts(bare(x), state)
   }
   given <- attributes(x)
+  for (name in c("names", "class")) {
+    if (is.character(given[[name]])) note_texts(bare(given[[name]]), state)
+  }
   changing <- setdiff(names(given), c(kept_attributes, dropped_attributes, "names"))
   if (length(changing) > 0L) {
     collect_items(given[changing], state)
@@ -360,6 +584,7 @@ collect_values <- function(x, state) {
 
 collect_items <- function(x, state) {
   names <- names_of(x)
+  beside <- secret_beside_items(x, state$headers)
   x <- bare_list(x)
   secret <- secret_names(names, length(x))
   for (index in seq_along(x)) {
@@ -367,14 +592,42 @@ collect_items <- function(x, state) {
       next
     }
     item <- .subset2(x, index)
+    if (any(beside[[index]])) {
+      keep_values(texts_within(item)[rep_len(beside[[index]], length(texts_within(item)))], state)
+    }
     if (secret[[index]] && is_plain_text(item)) {
-      keep_values(unlist(bare_list(item), use.names = FALSE), state)
-    } else if (is_headers_name(names[index]) && !is.null(names_of(item))) {
-      kept <- !tolower(names_of(item)) %in% harmless_headers
-      keep_values(unlist(bare_list(item)[kept], use.names = FALSE), state)
-    } else if (!is.atomic(item) || !is.null(attributes(item))) {
+      keep_values(texts_within(item), state)
+    } else if (is_headers_name(names[index]) && !is.null(item)) {
+      collect_headers(item, state)
+    }
+    if (typeof(item) %in% c("character", "raw") || !is.atomic(item) || !is.null(attributes(item))) {
       collect_values(item, state)
     }
+  }
+}
+
+collect_headers <- function(x, state) {
+  before <- state$headers
+  on.exit(state$headers <- before)
+  names <- tolower_ascii(names_of(x))
+  pairs <- is_frame(x) || length(names) == 0L ||
+    all(names %in% c(words_of_names, words_of_values))
+  if (pairs) {
+    state$headers <- TRUE
+    collect_values(x, state)
+  } else {
+    keep_values(texts_within(bare_list(x)[!names %in% harmless_headers]), state)
+  }
+}
+
+# All texts of a vector or a plain list.
+texts_within <- function(x) {
+  if (is.list(x)) {
+    as.character(unlist(lapply(bare_list(x), texts_within)))
+  } else if (is.raw(x)) {
+    rawToChar(x[x != 0L])
+  } else {
+    as.character(texts_of(x))
   }
 }
 
@@ -390,7 +643,7 @@ collect_environment <- function(env, state) {
     return(invisible())
   }
   state$seen <- c(state$seen, list(env))
-  for (name in ls(env, all.names = TRUE, sorted = FALSE)) {
+  for (name in ls(envir = env, all.names = TRUE, sorted = FALSE)) {
     if (!bindingIsActive(name, env)) {
       value <- eval(call("substitute", as.name(name), env))
       collect_items(structure(list(value), names = name), state)
@@ -403,6 +656,6 @@ keep_values <- function(values, state) {
   if (!is.character(values)) {
     return(invisible())
   }
-  values <- values[!is.na(values) & !values %in% redaction_marker]
+  values <- values[!is.na(values) & nzchar(values) & !values %in% redaction_marker]
   state$values <- c(state$values, values, sub("^.*[[:space:]]", "", values, useBytes = TRUE))
 }

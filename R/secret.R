@@ -36,6 +36,9 @@ NULL
 #' names end as those of secrets do (`..._KEY`, `..._TOKEN`, `..._SECRET`, `..._PASSWORD`,
 #' `..._PAT` and their like).
 #'
+#' Before R 4.3, `dput()` and `deparse()` of any S7 value, a secret among them, end in an error of
+#' R's, which shows nothing. From then on they show the handle, the id and the label.
+#'
 #' Limits. A value from the environment, a keyring or a prompt was a string of R's or a part of the
 #' process once; what of these copies is left in memory is beyond reach. `unset = TRUE` takes the
 #' variable away from R and from what it starts later, not from the memory that the system shows in

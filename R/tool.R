@@ -525,7 +525,7 @@ argument_count <- function(params, name, default) {
 # What was asked for, in `details`: valid UTF-8, since a journal takes nothing else, and without
 # secrets, which a model can have been told elsewhere.
 asked <- function(...) {
-  lapply(list(...), function(text) if (is_utf8(text)) masked_text(text) else shown(text))
+  lapply(list(...), function(text) if (is_utf8(text)) redact_strings(text) else shown(text))
 }
 
 # A call's outcome as a tool's result. `details` hold atomic vectors and named lists of them only: a

@@ -56,8 +56,13 @@ run_server <- function(log, ready) {
     key <- paste(sub("^.* ", "", req$headers[carries]), collapse = "")
     encoded <- if (nzchar(key)) utils::URLencode(key, reserved = TRUE) else ""
     hex <- paste(as.character(charToRaw(key)), collapse = "")
-    if (identical(uri, "/plain")) {
+    if (startsWith(uri, "/plain")) {
       return(list(status = 200L, headers = c(`x-other` = "kept"), body = "plain answer"))
+    }
+    if (identical(uri, "/names")) {
+      names <- c(key, tolower(key), toupper(key), paste0("x-", tolower(key), "-y"), tolower(hex))
+      headers <- stats::setNames(rep("v", length(names)), names)
+      return(list(status = 200L, headers = c(headers, `x-other` = "kept"), body = "names"))
     }
     status <- if (identical(uri, "/denied")) 401L else 200L
     first <- paste0("{\"error\": \"Incorrect API key provided: ", key, "\"}")

@@ -46,6 +46,59 @@ test_that("curl and nanonext send the value, and R does not see it", {
   }
 })
 
+test_that("a value that comes back as the name of a header is masked, in any case", {
+  server <- local_server()
+  for (package in names(senders)) {
+    needs(package)
+    for (auth in c("key", "basic")) {
+      value <- canary()
+      key <- key_for(value, server$host)
+      headers <- if (auth == "key") list(`x-api-key` = key)
+      request <- rho_http_request(
+        "GET",
+        server$url("/names"),
+        headers = as.list(headers),
+        auth = if (auth == "basic") rho_basic("ada", key)
+      )
+      answer <- senders[[package]](request)
+      given <- names(answer@headers)
+      # Basic's value goes out encoded, and so comes back.
+      sent <- if (auth == "key") value else jsonlite::base64_enc(charToRaw(paste0("ada:", value)))
+      shown <- all_that_comes(function() answer)
+      for (form in c(sent, tolower(sent), toupper(sent))) {
+        expect_false(any(grepl(form, given, fixed = TRUE)))
+        expect_length(grepRaw(form, shown, fixed = TRUE), 0L)
+      }
+      expect_true("[redacted by rhocap]" %in% given)
+      expect_identical(anyDuplicated(given[grepl("redacted", given)]), 0L)
+      expect_identical(unname(unlist(answer@headers["x-other"])), "kept")
+    }
+  }
+})
+
+test_that("names are masked, and those of others stay as they came", {
+  value <- canary()
+  key <- key_for(value, "api.example.org")
+  request <- rho_http_request("GET", "https://api.example.org", headers = list(`x-key` = key))
+  echo <- exchange_request(request)$echo
+  headers <- stats::setNames(
+    list("a", "b", value, "d", NULL, "f"),
+    c("set-cookie", "set-cookie", value, tolower(value), toupper(value), "x-f")
+  )
+  masked <- mask_echo(echo, headers)
+  marker <- "[redacted by rhocap]"
+  expect_identical(
+    names(masked),
+    c("set-cookie", "set-cookie", marker, paste(marker, 1:2), "x-f")
+  )
+  expect_identical(unname(masked), list("a", "b", marker, "d", NULL, "f"))
+  expect_identical(mask_echo(echo, headers[c(1, 2, 6)]), headers[c(1, 2, 6)])
+  texts <- stats::setNames(c("t", NA), c(toupper(value), NA))
+  expect_identical(mask_echo(echo, texts), stats::setNames(c("t", NA), c(marker, NA)))
+  nested <- list(list(stats::setNames(list(1), tolower(value))))
+  expect_identical(names(mask_echo(echo, nested)[[1]][[1]]), marker)
+})
+
 test_that("methods, raw bodies and answers", {
   server <- local_server()
   for (package in names(senders)) {
@@ -302,9 +355,99 @@ test_that("no option of curl takes a credential elsewhere through httr2, or writ
     expect_s3_class(cnd, "rhocap_error_reference")
     expect_identical(cnd$code, "option")
   }
+  count <- server$count()
+  expect_identical(count, 0L)
   # What only says how long, and who asks, is no matter.
   ordinary <- httr2::req_user_agent(httr2::req_timeout(req, 20), "a test")
   expect_s3_class(httr2::req_perform(ordinary), "httr2_response")
   put <- httr2::req_method(ordinary, "PUT")
   expect_s3_class(httr2::req_perform(put), "httr2_response")
+})
+
+test_that("what curl tells while it sends is masked, whoever listens", {
+  needs("httr2")
+  server <- local_server()
+  value <- canary()
+  key <- key_for(value, server$host)
+  # In a name with a full stop httr2's own masking does not see a header.
+  req <- rho_httr2_auth(httr2::request(server$url("/")), key, header = "x.api-key")
+  req <- rho_httr2_auth(req, rho_basic("ada", key))
+  heard <- list()
+  listen <- function(type, msg) heard[[length(heard) + 1L]] <<- msg
+  listeners <- list(
+    httr2::req_verbose(req),
+    httr2::req_verbose(req, redact_headers = FALSE, info = TRUE, body_req = TRUE),
+    httr2::req_options(req, verbose = TRUE, debugfunction = listen)
+  )
+  for (one in listeners) {
+    said <- utils::capture.output(httr2::req_perform(one))
+    expect_hidden(said, value)
+    expect_identical(server$header("x.api-key"), value)
+  }
+  expect_gt(length(heard), 1L)
+  sent <- rawToChar(do.call(c, heard))
+  expect_match(sent, "x.api-key: [redacted by rhocap]", fixed = TRUE)
+  # What the server sends back is told as it comes, and is masked too.
+  expect_hidden(sent, value)
+  needs("callr")
+  # Without a listener curl writes to standard error itself.
+  error <- tempfile()
+  status <- callr::r(
+    function(value, url, host) {
+      key <- rhocap::rho_provider_credential(rhocap::rho_secret_literal(value), host)
+      req <- rhocap::rho_httr2_auth(httr2::request(url), key)
+      httr2::resp_status(httr2::req_perform(httr2::req_options(req, verbose = TRUE)))
+    },
+    list(value, server$url("/plain"), server$host),
+    stderr = error,
+    libpath = .libPaths()
+  )
+  expect_identical(status, 200L)
+  expect_match(paste(readLines(error), collapse = "\n"), "Authorization: ")
+  expect_hidden(readLines(error), value)
+})
+
+test_that("a proxy of the environment gets nothing that is sent without TLS", {
+  needs("httr2")
+  needs("curl")
+  server <- local_server()
+  proxy <- local_server()
+  value <- canary()
+  key <- key_for(value, server$host)
+  before <- Sys.getenv(c("http_proxy", "all_proxy", "no_proxy", "NO_PROXY"), NA)
+  defer(function() {
+    Sys.unsetenv(names(before))
+    if (!all(is.na(before))) do.call(Sys.setenv, as.list(before[!is.na(before)]))
+  }, environment())
+  Sys.setenv(http_proxy = proxy$url(), all_proxy = proxy$url())
+  Sys.unsetenv(c("no_proxy", "NO_PROXY"))
+  # The proxy is one that curl takes. It knows no such path.
+  try(httr2::req_perform(httr2::request(server$url("/plain"))), silent = TRUE)
+  asked <- proxy$count()
+  expect_identical(server$count(), 0L)
+  httr2::req_perform(rho_httr2_auth(httr2::request(server$url("/plain")), key))
+  rho_curl_fetch(rho_http_request("GET", server$url("/plain"), auth = key))
+  httr2::req_perform_parallel(
+    list(rho_httr2_auth(httr2::request(server$url("/plain")), key)),
+    progress = FALSE
+  )
+  expect_identical(proxy$count(), asked)
+  expect_identical(server$count(), 3L)
+})
+
+test_that("options that stand in the session take no credential out of ellmer's chats", {
+  needs("ellmer")
+  server <- local_server()
+  value <- canary()
+  credentials <- rho_ellmer_credentials(rho_model_auth(key_for(value, server$host)))
+  chat <- function() {
+    ellmer::chat_openai_compatible(
+      base_url = server$url("/plain"), credentials = credentials, model = "m"
+    )
+  }
+  before <- options(httr2_verbosity = 3L)
+  defer(function() options(before), environment())
+  said <- all_that_comes(function() try(chat()$chat("hello", echo = "none"), silent = TRUE))
+  expect_gt(server$count(), 0L)
+  expect_hidden(said, value)
 })

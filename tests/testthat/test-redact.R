@@ -24,6 +24,81 @@ test_that("a known value is masked, and only it; NA, names and attributes stay",
   expect_identical(rho_redact(text), text)
 })
 
+test_that("names, labels and other attributes are masked, and a name counts for its element", {
+  value <- fresh_value()
+  secret <- rho_secret_literal(value)
+  unknown <- paste0(fresh_value(12), "q7K")
+  given <- list(
+    names = stats::setNames(c("a", "b"), c(value, paste("x", value))),
+    element = stats::setNames(c(unknown, "plain", NA), c("api_key", "other", "password")),
+    header = c(Authorization = paste("Bearer", unknown)),
+    dimnames = matrix("a", 1, 2, dimnames = list(value, c("b", value))),
+    attribute = structure("a", note = value, more = list(b = list(value), c = 1)),
+    named_attribute = structure("a", note = stats::setNames("x", value)),
+    levels = factor(c(value, "b", NA), levels = c("b", value)),
+    both = structure(c(a = value), class = "odd", comment = value)
+  )
+  for (what in names(given)) {
+    masked <- rho_redact(given[[what]])
+    bytes <- serialize(masked, NULL)
+    for (hidden in c(value, unknown)) {
+      expect_length(grepRaw(hidden, bytes, fixed = TRUE), 0L)
+    }
+    expect_identical(typeof(masked), typeof(given[[what]]))
+    expect_identical(class(masked), class(given[[what]]))
+    expect_identical(names(attributes(masked)), names(attributes(given[[what]])))
+  }
+  expect_identical(
+    rho_redact(given$names),
+    stats::setNames(c("a", "b"), c(marker, paste("x", marker)))
+  )
+  expect_identical(
+    rho_redact(given$element),
+    stats::setNames(c(marker, "plain", NA), c("api_key", "other", "password"))
+  )
+  expect_identical(rho_redact(given$header), c(Authorization = paste("Bearer", marker)))
+  expect_identical(as.character(rho_redact(given$levels)), c(marker, "b", NA))
+  expect_identical(rho_redact(factor(c("a", "b"))), factor(c("a", "b")))
+  plain <- structure(c(password = "swordfish"), note = list(a = 1, "b"), class = "odd")
+  expect_identical(rho_redact(plain), plain)
+  cnd <- tryCatch(rho_redact(list(value)), error = identity)
+  expect_match(conditionMessage(cnd), "rapply", fixed = TRUE)
+  listed <- rapply(list(a = value, b = list(1, value)), rho_redact, "character", how = "replace")
+  expect_identical(listed, list(a = marker, b = list(1, marker)))
+  rho_forget(secret)
+})
+
+test_that("R's text of the last error holds no key", {
+  value <- fresh_value()
+  secret <- rho_secret_literal(value)
+  odd <- structure(
+    class = c("odd", "error", "condition"),
+    list(message = paste("e", value), call = call("f", value))
+  )
+  codes <- list(
+    try = quote(try(rho_with_redaction(stop(value)), silent = TRUE)),
+    try_call = quote(try(rho_with_redaction((function(x) stop(x))(value)), silent = TRUE)),
+    tryCatch = quote(tryCatch(rho_with_redaction(stop(value)), error = identity)),
+    condition = quote(try(rho_with_redaction(stop(odd)), silent = TRUE)),
+    inside = quote(rho_with_redaction(try(stop(value), silent = TRUE))),
+    inside_caught = quote(rho_with_redaction(tryCatch(stop(value), error = function(cnd) 1))),
+    nested = quote(try(rho_with_redaction(rho_with_redaction(stop(value))), silent = TRUE)),
+    parts = quote(try(rho_with_redaction(stop(substr(value, 1, 9), substr(value, 10, 32))), TRUE))
+  )
+  for (code in names(codes)) {
+    seen <- 0L
+    withCallingHandlers(eval(codes[[code]]), error = function(cnd) seen <<- seen + 1L)
+    expect_false(grepl(value, geterrmessage(), fixed = TRUE), label = code)
+    expect_true(grepl(marker, geterrmessage(), fixed = TRUE), label = code)
+    # Handlers outside are told once at most of what came out, and not of what is done here.
+    expect_lte(seen, 2L)
+  }
+  try(stop("before"), silent = TRUE)
+  rho_with_redaction(1)
+  expect_match(geterrmessage(), "before", fixed = TRUE)
+  rho_forget(secret)
+})
+
 test_that("other encodings keep their mark, and their secrets are found", {
   value <- fresh_value()
   secret <- rho_secret_literal(value)
@@ -57,7 +132,7 @@ test_that("a long vector is masked in parts", {
 
 test_that("what is no text is a classed condition that does not show it", {
   value <- fresh_value()
-  for (given in list(NULL, 1, list(value), factor(value), quote(x), charToRaw(value))) {
+  for (given in list(NULL, 1, list(value), 1L, TRUE, quote(x), charToRaw(value))) {
     cnd <- tryCatch(rho_redact(given), error = identity)
     expect_s3_class(cnd, "rhocap_error_type")
     expect_null(conditionCall(cnd))

@@ -1,13 +1,13 @@
 //! Serves `R/exchange.R`.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use extendr_api::prelude::*;
+use rhocap_core::http::echo::Echo;
 use rhocap_core::http::exchange::{exchange, Outgoing};
 use rhocap_core::http::request::shown_url;
 use rhocap_core::misuse::Misuse;
-use rhocap_core::redact::{Redactor, Stream};
+use rhocap_core::redact::Stream;
 
 use crate::argument::{optional, text, texts};
 use crate::condition::guard;
@@ -30,11 +30,13 @@ fn core_exchange(url: Robj, names: Robj, values: Robj, body: Robj) -> Robj {
         }
         let headers: Vec<_> = names.into_iter().zip(values).collect();
         let body = optional(&body, "body", bytes)?;
-        let wire = exchange(Outgoing {
+        let request = Outgoing {
             url: text(&url, "url")?,
             headers: &headers,
             body,
-        })?;
+        };
+        let wire = exchange(request)?;
+        let echo = wire.echo.map(|redactor| Echo::new(request, redactor));
         let (names, values): (Vec<_>, Vec<_>) = wire
             .headers
             .iter()
@@ -48,7 +50,7 @@ fn core_exchange(url: Robj, names: Robj, values: Robj, body: Robj) -> Robj {
                 "body",
                 wire.body.map_or(Plain::Null, |body| Plain::Bytes(body.to_vec())),
             ),
-            ("echo", wire.echo.map_or(Plain::Null, hold)),
+            ("echo", echo.map_or(Plain::Null, hold)),
         ]))
     })
 }
@@ -64,7 +66,7 @@ fn bytes<'a>(value: &'a Robj, name: &str) -> Result<&'a [u8], Misuse> {
     }
 }
 
-fn echo(handle: &Robj) -> Result<&Arc<Redactor>, Misuse> {
+fn echo(handle: &Robj) -> Result<&Echo, Misuse> {
     held(handle, ECHO, ECHO_AGAIN)
 }
 
@@ -74,7 +76,7 @@ fn core_echo_mask(handle: Robj, value: Robj) -> Robj {
     guard(|| {
         let echo = echo(&handle)?;
         if let Some(raw) = value.as_raw_slice() {
-            let masked = echo.mask(raw);
+            let masked = echo.redactor().mask(raw);
             return Ok(match masked.count {
                 0 => Plain::Null,
                 _ => Plain::Bytes(masked.text.into_owned()),
@@ -85,13 +87,33 @@ fn core_echo_mask(handle: Robj, value: Robj) -> Robj {
             .map(|index| match element(&value, index) {
                 None | Some(Element::Missing) => None,
                 Some(Element::Bytes(bytes) | Element::Other(bytes, _)) => {
-                    let masked = echo.mask(bytes);
+                    let masked = echo.redactor().mask(bytes);
                     count += masked.count;
                     Some(String::from_utf8_lossy(&masked.text).into_owned())
                 }
             })
             .collect();
         Ok(if count == 0 { Plain::Null } else { Plain::Texts(masked) })
+    })
+}
+
+// The same for names of headers, which programs write in another case: `NULL` when none holds it.
+#[extendr]
+fn core_echo_names(handle: Robj, names: Robj) -> Robj {
+    guard(|| {
+        let echo = echo(&handle)?;
+        let mut changed = false;
+        let masked = (0..names.len())
+            .map(|index| match element(&names, index) {
+                None | Some(Element::Missing) => None,
+                Some(Element::Bytes(bytes) | Element::Other(bytes, _)) => {
+                    let masked = echo.mask_name(bytes);
+                    changed |= masked.is_some();
+                    Some(String::from_utf8_lossy(masked.as_deref().unwrap_or(bytes)).into_owned())
+                }
+            })
+            .collect();
+        Ok(if changed { Plain::Texts(masked) } else { Plain::Null })
     })
 }
 
@@ -126,6 +148,7 @@ extendr_module! {
     mod exchange;
     fn core_exchange;
     fn core_echo_mask;
+    fn core_echo_names;
     fn core_echo_stream;
     fn core_echo_push;
     fn core_shown_url;

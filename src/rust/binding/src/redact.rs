@@ -129,6 +129,33 @@ fn core_redact(texts: Robj, redactor: Robj) -> Robj {
     })
 }
 
+// What would be masked in texts, each piece for itself: R's side looks for it in other texts of the same object.
+// They are strings of R already.
+#[extendr]
+fn core_redact_found(texts: Robj) -> Robj {
+    guard(|| {
+        let redactor = known::redactor();
+        let mut found = Vec::new();
+        for index in 0..texts.len() {
+            let (Some(Element::Bytes(text) | Element::Other(text, _)), true) =
+                (element(&texts, index), texts.is_string())
+            else {
+                continue;
+            };
+            for span in redactor.spans(text) {
+                let value = &text[span];
+                let encoding = if std::str::from_utf8(value).is_ok() {
+                    Encoding::Utf8
+                } else {
+                    Encoding::Native
+                };
+                found.push((value.to_vec(), encoding));
+            }
+        }
+        Ok(Plain::Encoded(found))
+    })
+}
+
 // The same for a raw vector.
 #[extendr]
 fn core_redact_bytes(bytes: Robj, redactor: Robj) -> Robj {
@@ -256,6 +283,7 @@ extendr_module! {
     fn core_redactor;
     fn core_redact;
     fn core_redact_bytes;
+    fn core_redact_found;
     fn core_redact_pieces;
     fn core_secret_names;
 }

@@ -6,6 +6,7 @@
 
 pub mod auth;
 mod base64;
+pub mod echo;
 pub mod exchange;
 pub mod header;
 pub mod host;

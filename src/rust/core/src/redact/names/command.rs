@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::value::{is_placeholder, is_secret, Place};
+use super::value::{is_address_of_words, is_placeholder, is_secret, Place};
 use crate::redact::shapes::grammar::{Class, Text};
 
 /// A command is looked at no further.
@@ -143,8 +143,14 @@ pub(super) fn netrc(text: &mut Text, at: usize, end: usize, spans: &mut Vec<Rang
     }
     let from = space(text, word + 8);
     let to = text.run(Class::VISIBLE, from, 1024);
-    if from > word + 8 && to - from <= 1024 && is_secret(text, &(from..to), Place::Header) {
-        spans.push(from..to);
+    let mut password = from..to;
+    if let [b'"', .., b'"'] = text.bytes[from..to] {
+        password = from + 1..to - 1;
+    }
+    let anonymous = [&b"anonymous"[..], b"ftp"].contains(&&text.bytes[user..user_end])
+        && is_address_of_words(&text.bytes[password.clone()]);
+    if from > word + 8 && to - from <= 1024 && !anonymous && is_secret(text, &password, Place::Header) {
+        spans.push(password);
     }
     Some(at)
 }

@@ -8,7 +8,7 @@ use super::{quoted, spaces, Assignment, LONGEST_VALUE};
 use crate::redact::shapes::grammar::{Class, Text};
 
 /// Schemes of one word of credentials: RFC 6750, RFC 7617, RFC 4559, RFC 9449, and what services made.
-const SIMPLE: [&[u8]; 12] = [
+const SIMPLE: [&[u8]; 16] = [
     b"bearer",
     b"basic",
     b"token",
@@ -21,6 +21,10 @@ const SIMPLE: [&[u8]; 12] = [
     b"flyv1",
     b"jwt",
     b"sharedkey",
+    b"client-id",
+    b"sso-key",
+    b"geniekey",
+    b"zoho-oauthtoken",
 ];
 
 /// Schemes whose credentials are a list: RFC 7616, RFC 5849, RFC 7486, and those of clouds.

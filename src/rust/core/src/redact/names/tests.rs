@@ -110,6 +110,14 @@ const MASKED: &[&str] = &[
     "machine api.github.com login me password {}",
     "machine api.github.com\n  login me\n  password {}\n",
     "default login me password {}",
+    "machine a.org login me password \"{}\"",
+    "machine a.org login anonymous password {}",
+    "paste(\"Authorization: Client-ID {}\")",
+    "Authorization: Client-ID {}",
+    "Authorization: GenieKey {}",
+    "Authorization: sso-key {}",
+    "NotMathMLToken: \"{}\"",
+    "# Generator token: {}",
 ];
 
 #[test]
@@ -310,6 +318,32 @@ const NOT_MASKED: &[&str] = &[
     "BASE64_KEY_TOKEN = \"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\"",
     "stop(\"no such token: \", x$name2, call. = FALSE)",
     "'Unknown token: \"' . $token->raw . '\"'",
+    // Messages with places, and with escapes.
+    "NotMathMLToken: \"%1 is not a MathML token \\u00E9\"",
+    "NotMathMLToken: \"%1 n'est pas un \\u00E9l\\u00E9ment de MathML\"",
+    "BadToken: \"Unerwartetes Zeichen \\\"%1\\\" in \\u2018%2\\u2019\",",
+    "UnknownToken: 'l\u{2019}\u{e9}l\u{e9}ment (%1) est inconnu'",
+    // Lists of what may stand there.
+    "simpleAMtoken = \"NN|ZZ|...\"",
+    "simpleAMtoken = \"NN|ZZ|CC|RR|QQ\"",
+    "operator_token: \"and|or|not|xor\"",
+    // What follows is put to it.
+    "paste(\"Authorization: Client-ID\", key)",
+    "'Authorization: Client-ID' + key",
+    "paste0('Authorization: GenieKey ', key)",
+    // Types of code.
+    "def sign(private_key: ed25519.Ed25519PrivateKey, data: bytes)",
+    "private_key: ed25519.Ed25519PrivateKey, ",
+    "private_key: x25519.X25519PrivateKey",
+    "private_key: ed448.Ed448PrivateKey = None",
+    "private_key: crypto::Secp256k1::SecretKey,",
+    // Of a netrc file.
+    "machine host.org login me password \"PASSWORD\"",
+    "machine host.org login \"USER\" password \"PASSWORD\"",
+    "machine ftp.host.org login anonymous password user@site",
+    "machine ftp.host.org login ftp password me@host.org",
+    "default login anonymous password user@site",
+    "password \"PASSWORD\"",
 ];
 
 #[test]
@@ -438,6 +472,60 @@ fn one_reading_finds_shapes_and_names() {
     for round in 0..20 {
         let what = format!("round {round}");
         same_in_pieces(&mut random, text.as_bytes(), &patterns::ALL, &what);
+    }
+}
+
+/// What is beside it is a part of the value: a password may hold what messages, lists and names of types do.
+#[test]
+fn values_among_what_is_no_secret_are_masked() {
+    let mut random = Random::new(28);
+    for line in [
+        "anyToken: \"%1{}\"",
+        "anyToken: \"%1 {}\"",
+        "anyToken = \"NN|{}|ZZ\"",
+        "anyToken = \"NN|{}\"",
+        "private_key: ed25519.{}",
+        "private_key: {}ed25519",
+        "machine a.org login anonymous password {}@site",
+        "machine a.org login anonymous password user@{}",
+        "machine a.org login me password \"user@{}\"",
+    ] {
+        for _ in 0..50 {
+            let value = secret(&mut random, 12);
+            let text = line.replace(HERE, &value);
+            let found = spans(text.as_bytes());
+            let whole = found.iter().any(|span| text[span.clone()].contains(&value));
+            assert!(whole, "{text}: {found:?}");
+        }
+    }
+    // Words for a password, whose owner is none that everybody is.
+    for text in [
+        "machine a.org login me password user@site",
+        "machine a.org login anonymous password orchid-word",
+    ] {
+        assert_eq!(spans(text.as_bytes()).len(), 1, "{text}");
+    }
+}
+
+/// A name of a thing can be a key to it: nothing but what it is for tells one from the other.
+#[test]
+fn identifiers_are_masked_after_a_name_that_says_secret() {
+    let mut random = Random::new(27);
+    for line in [
+        "# Generator token: {}",
+        "token: {}",
+        "API_KEY={}",
+        "\"client_secret\": \"{}\"",
+        "x-api-key: {}",
+    ] {
+        for upper in [false, true] {
+            let parts = [8, 4, 4, 4, 12].map(|length| String::from_utf8(random.of(Class::HEX, length)).unwrap());
+            let value = parts.join("-");
+            let value = if upper { value.to_ascii_uppercase() } else { value };
+            let text = line.replace(HERE, &value);
+            let found: Vec<_> = spans(text.as_bytes()).into_iter().map(|span| &text[span]).collect();
+            assert_eq!(found, [value.as_str()], "{text}");
+        }
     }
 }
 

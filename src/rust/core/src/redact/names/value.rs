@@ -50,7 +50,7 @@ fn looks_secret(value: &[u8], place: Place) -> bool {
         _ if memchr::memmem::find(shown, b"://").is_some() || is_call(shown) || is_path(shown) => false,
         // A number that no string holds is none in code.
         _ if shown.iter().all(u8::is_ascii_digit) => place != Place::Code,
-        Place::Quoted => !of_words(shown) && !is_expression(shown),
+        Place::Quoted => !of_words(shown) && !is_expression(shown) && !is_message(shown) && !is_list(shown),
         Place::Literal => !of_words(shown) && !is_name(shown),
         Place::Code => !of_words(shown) && !is_name(shown) && changes(shown) >= 3 && !shown.starts_with(b"0x"),
     }
@@ -210,6 +210,21 @@ fn is_expression(value: &[u8]) -> bool {
     between || pattern
 }
 
+/// Whether it is a message with places for what is said in it, `%1` and on, as those of Qt are. Its
+/// words may hold escapes.
+fn is_message(value: &[u8]) -> bool {
+    let words: Vec<_> = value.split(|&byte| byte == b' ').collect();
+    let is_place = |word: &&[u8]| matches!(trim(word, b"'\"\\().,:;"), [b'%', digit] if digit.is_ascii_digit());
+    words.len() >= 3 && words.iter().any(is_place)
+}
+
+/// Whether it is a list of words with `|` between them, as a pattern of which one must match is.
+fn is_list(value: &[u8]) -> bool {
+    let pieces = value.split(|&byte| byte == b'|').filter(|piece| !piece.is_empty());
+    let is_one = |piece: &[u8]| piece == b"..." || piece.iter().all(u8::is_ascii_alphabetic) && is_word(piece);
+    pieces.clone().count() >= 3 && pieces.clone().all(is_one)
+}
+
 /// Whether it is made of words, as names of things, paths and sentences are.
 fn of_words(value: &[u8]) -> bool {
     let mut pieces = 0;
@@ -245,6 +260,14 @@ fn is_word(piece: &[u8]) -> bool {
     letters.iter().all(|byte| !byte.is_ascii_uppercase())
         || letters.iter().all(|byte| !byte.is_ascii_lowercase())
         || is_camel_case(letters)
+}
+
+/// Whether it is an address of words alone, as anonymous users give it for a password: RFC 1635, section 3.
+pub(super) fn is_address_of_words(value: &[u8]) -> bool {
+    value.contains(&b'@')
+        && value
+            .iter()
+            .all(|byte| byte.is_ascii_lowercase() || b"@.-".contains(byte))
 }
 
 fn trim<'v>(mut value: &'v [u8], what: &[u8]) -> &'v [u8] {
@@ -296,7 +319,37 @@ fn is_name(value: &[u8]) -> bool {
             .iter()
             .all(|&byte| byte.is_ascii_alphanumeric() || b"_.:$".contains(&byte))
         && !value[0].is_ascii_digit()
-        && changes(value) < 3
+        && (changes(value) < 3 || changes(&without_algorithms(value)) < 3)
+}
+
+/// A name in code with a letter in place of the algorithms in it, whose names have numbers in them.
+fn without_algorithms(name: &[u8]) -> Vec<u8> {
+    const ALGORITHMS: [&[u8]; 8] = [
+        b"curve25519",
+        b"ed25519",
+        b"x25519",
+        b"ed448",
+        b"x448",
+        b"secp256k1",
+        b"secp256r1",
+        b"secp384r1",
+    ];
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let [first, after @ ..] = rest {
+        let begins = |algorithm: &&&[u8]| {
+            let here = rest.get(..algorithm.len());
+            here.is_some_and(|here| here.eq_ignore_ascii_case(algorithm))
+        };
+        if let Some(algorithm) = ALGORITHMS.iter().find(begins) {
+            out.push(b'a');
+            rest = &rest[algorithm.len()..];
+        } else {
+            out.push(*first);
+            rest = after;
+        }
+    }
+    out
 }
 
 /// How often letters and digits, and small letters and capitals after them, take turns.

@@ -305,7 +305,32 @@ fn passwords_of_urls() {
         let text = format!("git clone https://{token}@host/x.git");
         assert_eq!(&text[spans(text.as_bytes())[0].clone()], token);
     }
+    // Short ones too, but for hosts that nobody has.
+    for (text, password) in [
+        ("https://abc:{}@a.org", "xyz"),
+        ("https://abc:{}@10.0.0.5/", "123"),
+        ("https://abc:{}@localhost/", "123"),
+        ("https://abc:{}@myexample.com", "xyz"),
+        ("https://abc:{}@example.com.evil.org/", "xyz"),
+        ("https://abc:{}@example.co", "xyz"),
+        ("https://abc:{}@example.com", "xY9z"),
+        ("https://abc:{}@example.com", "x1y2"),
+        ("https://abc:{}@example.com", "horse"),
+        ("https://abc:{}@example.com", "12345"),
+        ("https://abc:{}@hosts/", "123"),
+    ] {
+        let text = text.replace("{}", password);
+        let found = spans(text.as_bytes());
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!(&text[found[0].clone()], password);
+    }
     for text in [
+        "https://abc:xyz@example.com",
+        "https://abc:xyz@example.com.",
+        "see https://abc:123@example.org/path.",
+        "\"ftp://foo:bar@ftp.example.net:21/\"",
+        "http://abc:123@host/",
+        "http://abc:123@\"",
         "postgres://user:password@host",
         "https://user:pass@host/",
         "amqp://guest:guest@localhost",

@@ -60,7 +60,7 @@ pub(super) fn check(text: &mut Text, at: usize) -> Option<(usize, Vec<Range<usiz
     }
     if let (true, Some(colon)) = (named, colon) {
         let password = &info[colon + 1..];
-        if password.len() >= SHORTEST && !is_shown(user, password) {
+        if password.len() >= SHORTEST && !is_shown(user, password) && !is_of_documentation(text, password, host) {
             spans.push(from + colon + 1..from + info.len());
         }
     }
@@ -74,6 +74,24 @@ fn is_token(user: &[u8]) -> bool {
         && user.iter().filter(|byte| byte.is_ascii_digit()).count() >= 3
         && user.iter().any(u8::is_ascii_alphabetic)
         && !is_placeholder(user)
+}
+
+/// Whether it is a few letters or digits for a host that nobody has: RFC 2606, section 3, and what stands for a host.
+fn is_of_documentation(text: &mut Text, password: &[u8], host: usize) -> bool {
+    const HOSTS: [&[u8]; 4] = [b"example.com", b"example.net", b"example.org", b"example.edu"];
+    const NAMES: [&[u8]; 3] = [b"host", b"hostname", b"example"];
+    let few = |kind: fn(&u8) -> bool| password.iter().all(kind);
+    if password.len() > 4 || !(few(u8::is_ascii_lowercase) || few(u8::is_ascii_digit)) {
+        return false;
+    }
+    let end = text.run(Class::ALNUM_DASH.or(Class::DOT), host, 64);
+    let name = text.bytes[host..end].trim_ascii_end();
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let is_below = |top: &&[u8]| {
+        name.strip_suffix(*top)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(b"."))
+    };
+    NAMES.contains(&name) || HOSTS.iter().any(is_below)
 }
 
 /// Whether documentations show this password: its own name, the one of the server that everybody knows, or a
