@@ -5,7 +5,7 @@
 #' @description
 #' `rho_redact()` gives a text in which `"[redacted by rhocap]"` stands for every secret: for the
 #' values that rhocap holds or has held in this session, in all forms in which programs commonly
-#' write them (base64, hexadecimal, percent-encoded, escaped for JSON and shells, and others); for
+#' write them (section Forms); for
 #' values of R's initial environment whose names say that they are secret; for what has the shape of
 #' a common access token; and for what stands after a name such as `Authorization` or `password=`
 #' and looks made by chance.
@@ -17,8 +17,11 @@
 #' password that is a word is masked where rhocap knows it: make it a secret, see
 #' [rho_secret_env()].
 #'
-#' What is encrypted, compressed or transformed in another way cannot be found, nor a value that
-#' rhocap was never given and that looks like ordinary text.
+#' What is encrypted, compressed or transformed in another way cannot be found, nor a part of a value,
+#' nor one that rhocap was never given and that looks like ordinary text.
+#'
+#' The elements of a vector are read as the lines of one text as well, so that what `readLines()` or
+#' `utils::capture.output()` gave may hold a value over several of them: in each its part is masked.
 #'
 #' The name of an element counts as a name before it: `c(password = "...")` is masked as
 #' `password=...` is. Names, names of dimensions and other attributes are masked as the text is,
@@ -30,6 +33,19 @@
 #' @return `text` with its attributes; `NA` stays. Elements without a secret are the same strings as
 #'   before. What was masked is UTF-8 where it was text, and otherwise keeps the encoding mark that
 #'   it had.
+#' @section Forms:
+#' A value of 8 and more bytes is found
+#' - as it is, in lower and upper case (from 16 bytes), in Latin-1, UTF-16 and, when it is ASCII, UTF-32;
+#' - in base64 and base64url at any place within what was encoded, also of its UTF-16;
+#' - in hexadecimal with `:`, `-` or nothing between, and `\\x`, `0x` or `%` before; in decimal and octal;
+#' - percent-encoded, quoted-printable, escaped for JSON, HTML, shells, R, C and Python;
+#' - all of these wrapped and spread: with white space, commas, quotation marks, backslashes, written
+#'   line ends, control sequences or characters that do not show anywhere within;
+#' - in dumps of `xxd`, `hexdump` and `od`, where what stands beside the numbers is masked too, in
+#'   R's print of a vector, and in lines that were numbered, quoted or commented out;
+#' - each line of 8 and more bytes of a value of several lines by itself.
+#'
+#' One of 4 to 7 bytes is found as it is, as a word.
 #' @section Errors:
 #' `rhocap_error_missing`, `rhocap_error_type`; see [rhocap_conditions].
 #' @family redaction

@@ -24,6 +24,40 @@ test_that("a known value is masked, and only it; NA, names and attributes stay",
   expect_identical(rho_redact(text), text)
 })
 
+test_that("a value that goes over elements is masked in each", {
+  value <- fresh_value(40)
+  secret <- rho_secret_literal(value)
+  bytes <- charToRaw(value)
+  expect_identical(
+    rho_redact(c("a", paste0("b", substr(value, 1, 20)), NA, substr(value, 21, 40), "c")),
+    c("a", paste0("b", marker), NA, marker, "c")
+  )
+  lines <- list(
+    raw = withr::with_options(list(width = 40), utils::capture.output(print(bytes))),
+    codes = withr::with_options(list(width = 40), utils::capture.output(print(utf8ToInt(value)))),
+    integers = deparse(utf8ToInt(value), width.cutoff = 20),
+    letters = utils::capture.output(print(strsplit(value, "")[[1]]))
+  )
+  for (what in names(lines)) {
+    masked <- rho_redact(lines[[what]])
+    expect_gt(length(masked), 1L)
+    expect_length(masked, length(lines[[what]]))
+    # What is left are numbers of elements, and what stands around the first and the last.
+    rest <- gsub(marker, "", masked, fixed = TRUE)
+    expect_true(all(nchar(gsub("^ *\\[ *[0-9]+\\]", "", rest)) < 8L), label = what)
+  }
+})
+
+test_that("the lines of a private key are masked, as readLines() gives them", {
+  body <- replicate(5, fresh_value(64))
+  name <- paste("PRIVATE", "KEY")
+  key <- c(paste0("-----BEGIN ", name, "-----"), body, paste0("-----END ", name, "-----"))
+  masked <- rho_redact(c("before", key, "after"))
+  expect_identical(masked[c(1, 9)], c("before", "after"))
+  expect_false(any(body %in% masked))
+  expect_true(all(grepl(marker, masked[3:7], fixed = TRUE)))
+})
+
 test_that("names, labels and other attributes are masked, and a name counts for its element", {
   value <- fresh_value()
   secret <- rho_secret_literal(value)
