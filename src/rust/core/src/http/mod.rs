@@ -5,7 +5,7 @@
 //! is bound to.
 
 pub mod auth;
-mod base64;
+pub(crate) mod base64;
 pub mod exchange;
 pub mod header;
 pub mod host;

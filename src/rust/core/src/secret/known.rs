@@ -17,7 +17,6 @@ use crate::redact::Redactor;
 pub(super) struct Known {
     secrets: Vec<One>,
     ambient: Arc<Vec<Secret>>,
-    skipped: usize,
     pub(super) purposes: Purposes,
     /// Raised whenever another set of values is known.
     generation: u64,
@@ -185,7 +184,6 @@ pub fn ambient() -> Ambient {
     store().update(|known| {
         let mut after = known.changed();
         after.ambient = Arc::new(found);
-        after.skipped = skipped;
         (after, ())
     });
     counted
@@ -245,21 +243,9 @@ fn is_place(value: &[u8]) -> bool {
 
 /// Makes a credential or an entry known as such, unless it takes the place of the other kind.
 pub(super) fn claim(claim: &purpose::Claim<'_>) -> Result<(), Misuse> {
-    let (result, dropped) = with_purposes(|purposes| purposes.claim(claim));
-    drop(dropped);
+    let (result, looked) = with_purposes(|purposes| purposes.claim(claim));
+    drop(looked);
     result
-}
-
-/// Refuses an entry of an environment that is no secret, and is or holds a provider's credential that is alive.
-pub(crate) fn check_plain_entry(name: &str, value: &[u8]) -> Result<(), Misuse> {
-    let (holds, dropped) = with_purposes(|purposes| purposes.holds_credential(value));
-    drop(dropped);
-    if !holds {
-        return Ok(());
-    }
-    let subject = format!("The value of `{name}`");
-    let shared = format!("rho_environment({name} = rho_env_secret(secret, shared = TRUE))");
-    Err(purpose::not_for_tools(&subject, &shared).with("name", name))
 }
 
 #[cfg(test)]
