@@ -244,17 +244,12 @@ is_headers_name <- function(name) {
   length(name) == 1L && !is.na(name) && tolower(name) %in% c("headers", "header")
 }
 
-harmless_headers <- c(
-  "accept", "accept-encoding", "accept-language", "age", "allow", "anthropic-version",
-  "cache-control", "connection", "content-encoding", "content-length", "content-type", "date",
-  "expires", "host", "last-modified", "retry-after", "server", "transfer-encoding", "user-agent",
-  "vary"
-)
+harmless_headers <- function(names) check_boundary(core_harmless_headers(bare(names)))
 
 hide_headers <- function(x, state) {
-  names <- tolower(names_of(x))
+  names <- names_of(x)
   safe <- if (is.list(x)) sanitize_items(x, state) else sanitize_strings(x, state)
-  for (index in which(!names %in% harmless_headers)) {
+  for (index in which(!harmless_headers(names))) {
     item <- .subset2(safe, index)
     if (is.character(item)) {
       item[!is.na(item) & nzchar(item, keepNA = FALSE)] <- redaction_marker
@@ -370,7 +365,7 @@ collect_items <- function(x, state) {
     if (secret[[index]] && is_plain_text(item)) {
       keep_values(unlist(bare_list(item), use.names = FALSE), state)
     } else if (is_headers_name(names[index]) && !is.null(names_of(item))) {
-      kept <- !tolower(names_of(item)) %in% harmless_headers
+      kept <- !harmless_headers(names_of(item))
       keep_values(unlist(bare_list(item)[kept], use.names = FALSE), state)
     } else if (!is.atomic(item) || !is.null(attributes(item))) {
       collect_values(item, state)

@@ -79,7 +79,7 @@ fn core_header_credential(credential: Robj, form: Robj, user: Robj) -> Robj {
         };
         let credential = value.credential();
         let facts = vec![
-            ("id", rhocap_core::http::random_id().into()),
+            ("id", rhocap_core::random::hex(16).into()),
             ("label", credential.secret().label().to_owned().into()),
             ("hosts", host_texts(credential).into()),
             ("scheme", scheme(&value).into()),

@@ -1,4 +1,4 @@
-//! Header names and values, which names carry credentials, and lists of headers with references.
+//! Header names and values, and lists of headers with references.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use super::reference::{self, HeaderCredential, Place, Reference};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
 use crate::redact::MARKER;
-use crate::secret::source;
-use crate::secret::{known, ProviderCredential, SourceKind};
+use crate::secret::name::is_secret_field;
+use crate::secret::{known, source, ProviderCredential, Secret, SourceKind};
 
 /// Whether `name` is a header name: a token of RFC 9110.
 #[must_use]
@@ -25,30 +25,6 @@ pub fn is_value(value: &[u8]) -> bool {
     !value.iter().any(|&byte| (byte < b' ' && byte != b'\t') || byte == 0x7f)
         && !blank(value.first())
         && !blank(value.last())
-}
-
-/// Whether a header of this name carries a credential, so that its value is never shown.
-#[must_use]
-pub fn is_sensitive(name: &str) -> bool {
-    const PARTS: [&str; 9] = [
-        "authorization",
-        "cookie",
-        "api-key",
-        "apikey",
-        "secret",
-        "password",
-        "passwd",
-        "credential",
-        "signature",
-    ];
-    /// They mark a request or a connection, and open nothing.
-    const HARMLESS: [&str; 2] = ["idempotency-key", "sec-websocket-key"];
-    let name = name.to_ascii_lowercase().replace('_', "-");
-    // A number of tokens is not one.
-    let token = || name.split('-').any(|word| word.ends_with("token"));
-    PARTS.iter().any(|part| name.contains(part))
-        || token()
-        || (name.ends_with("-key") || name == "key") && !HARMLESS.iter().any(|harmless| name.ends_with(harmless))
 }
 
 /// What a header is given.
@@ -101,7 +77,7 @@ impl Headers {
                     "has a value that cannot be sent: control characters cannot, nor white space at its ends.",
                 ))
             }
-            Given::Text(text) if is_sensitive(&name) && !text.is_empty() && !is_reference(&text) => {
+            Given::Text(text) if is_secret_field(&name) && !text.is_empty() && !is_reference(&text) => {
                 self.literal(&name, &text, hosts)?
             }
             Given::Text(text) => text,
@@ -161,7 +137,7 @@ impl Headers {
         let redactor = known::redactor();
         let shown = |(name, value): &(String, String)| {
             let text = shown_references(value);
-            let text = if is_sensitive(name) && text == *value && !value.is_empty() {
+            let text = if is_secret_field(name) && text == *value && !value.is_empty() {
                 MARKER.to_owned()
             } else {
                 redactor.mask_text(&text).text.into_owned()
@@ -321,38 +297,6 @@ mod tests {
         }
         for value in ["a\r\nX: y", "a\n", "a\0", " a", "a\t", "\u{7f}"] {
             assert!(!is_value(value.as_bytes()), "{value:?}");
-        }
-    }
-
-    #[test]
-    fn names_that_carry_credentials() {
-        for name in [
-            "Authorization",
-            "proxy-authorization",
-            "X-API-Key",
-            "x_api_key",
-            "Cookie",
-            "api-key",
-            "X-Goog-Api-Key",
-            "X-Auth-Token",
-            "PRIVATE-TOKEN",
-            "X-CSRFToken",
-            "X-Signing-Key",
-        ] {
-            assert!(is_sensitive(name), "{name}");
-        }
-        for name in [
-            "Accept",
-            "Content-Type",
-            "User-Agent",
-            "x-request-id",
-            "keep-alive",
-            "X-Max-Tokens",
-            "x-ratelimit-remaining-tokens",
-            "Idempotency-Key",
-            "Sec-WebSocket-Key",
-        ] {
-            assert!(!is_sensitive(name), "{name}");
         }
     }
 }

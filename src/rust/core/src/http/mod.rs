@@ -8,13 +8,6 @@ pub mod auth;
 pub(crate) mod base64;
 pub mod exchange;
 pub mod header;
-pub mod host;
 pub mod reference;
 pub mod request;
 pub mod url;
-
-/// A random, public name.
-#[must_use]
-pub fn random_id() -> String {
-    crate::random::hex(16)
-}

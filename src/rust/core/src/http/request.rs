@@ -12,6 +12,7 @@ use super::url::{percent_encode_into, Url};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
 use crate::redact::MARKER;
+use crate::secret::name::is_secret_field;
 use crate::secret::{known, ProviderCredential};
 
 /// The methods that are known.
@@ -278,11 +279,8 @@ impl HttpRequest {
 /// A URL for eyes: no userinfo, no values of fields that carry credentials, nothing that is known.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
-    // Names of fields that no header has.
-    const FIELDS: [&str; 7] = ["auth", "jwt", "pass", "pat", "pwd", "sig", "sid"];
     let hidden = |name: &str, value: &str| {
-        let secret = header::is_sensitive(name) || FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field));
-        secret && reference::spans(value.as_bytes()).is_empty() && !value.is_empty()
+        is_secret_field(name) && reference::spans(value.as_bytes()).is_empty() && !value.is_empty()
     };
     let text = match Url::parse(url) {
         Some(parsed) => parsed.shown(MARKER, hidden),

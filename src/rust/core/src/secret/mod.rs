@@ -23,6 +23,7 @@ mod equal;
 mod fork_safe;
 mod host;
 pub mod known;
+pub mod name;
 mod purpose;
 mod reveal;
 mod rules;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use super::{equal, known, HostPattern, Secret, Wiped, STRONG};
+use crate::authority::Host;
 use crate::misuse::Misuse;
 use crate::redact::Redactor;
 
@@ -82,7 +83,7 @@ impl ProviderCredential {
 
     /// Whether it may be sent there; `default` is the port of the scheme in use.
     #[must_use]
-    pub fn allows(&self, host: &str, port: u16, default: u16) -> bool {
+    pub fn allows(&self, host: &Host, port: u16, default: u16) -> bool {
         self.0.hosts.iter().any(|pattern| pattern.matches(host, port, default))
     }
 }
@@ -388,7 +389,8 @@ mod tests {
         let key = secret(&canary());
         assert_eq!(kind(ProviderCredential::new(key.clone(), &[])), Some("hosts"));
         let credential = ProviderCredential::new(key, &hosts()).unwrap();
-        assert!(credential.allows("api.example.org", 443, 443));
-        assert!(!credential.allows("api.example.net", 443, 443));
+        let allows = |host| credential.allows(&Host::parse(host).unwrap(), 443, 443);
+        assert!(allows("api.example.org"));
+        assert!(!allows("api.example.net"));
     }
 }
