@@ -276,6 +276,10 @@ fn check_place(
             .with("host", &host));
         }
     }
+    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    if let Some((name, why)) = header::misleading(lines) {
+        return Err(refused("header", format!("The header `{}` {why}", shown(name))));
+    }
     Ok(())
 }
 
@@ -468,6 +472,19 @@ mod tests {
         for (name, value) in [("X", "a\r\nHost: evil.net"), ("X\r\nHost", "evil.net"), ("X", "a\0")] {
             let headers = [(name, value), ("x-api-key", reference.text())];
             assert_eq!(code(send("https://a.example", &headers, None)), "header", "{name:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_hides_another_request() {
+        let reference = raw(&canary(), "a.example", Place::Header);
+        for lines in [
+            [("Transfer-Encoding", "chunked"), ("Content-Length", "1")],
+            [("Content-Length", "1"), ("Transfer-Encoding", "chunked")],
+            [("Connection", "x-api-key"), ("Accept", "a/b")],
+        ] {
+            let headers = [lines[0], lines[1], ("x-api-key", reference.text())];
+            assert_eq!(code(send("https://a.example", &headers, None)), "header", "{lines:?}");
         }
     }
 

@@ -8,6 +8,7 @@ pub mod auth;
 pub(crate) mod base64;
 pub mod exchange;
 pub mod header;
+mod open;
 pub mod reference;
 pub mod request;
 pub mod url;

@@ -23,7 +23,15 @@ const ENDS: &[&str] = &[
 ];
 
 /// Words are split, so that `PATH` and `OLDPWD` are none; these stand joined to another one too (`APIKEY`).
-const JOINED: &[&str] = &["key", "token", "secret", "password", "passwd", "passphrase", "credentials"];
+const JOINED: &[&str] = &[
+    "key",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "credentials",
+];
 
 /// Anywhere in the name of a header or a field. A variable of such a name may be a switch or a place.
 const WITHIN: &[&str] = &[
@@ -81,10 +89,7 @@ pub fn is_secret_field(name: &str) -> bool {
     let name = plain(name);
     // A number of tokens is not one.
     let token = || name.split('-').any(|word| word.ends_with("token"));
-    ends_in_secret(&name)
-        || FIELDS.contains(&name.as_str())
-        || WITHIN.iter().any(|part| name.contains(part))
-        || token()
+    ends_in_secret(&name) || FIELDS.contains(&name.as_str()) || WITHIN.iter().any(|part| name.contains(part)) || token()
 }
 
 /// Whether a header of this name is known to carry no credential.
@@ -170,7 +175,10 @@ mod tests {
     #[test]
     fn no_harmless_header_is_named_like_a_secret() {
         for name in HARMLESS_HEADERS {
-            assert!(is_harmless_header(&name.to_ascii_uppercase()) && !is_secret_field(name), "{name}");
+            assert!(
+                is_harmless_header(&name.to_ascii_uppercase()) && !is_secret_field(name),
+                "{name}"
+            );
         }
         assert!(!is_harmless_header("x-anything"));
     }

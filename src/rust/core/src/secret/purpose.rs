@@ -228,7 +228,9 @@ impl Looked {
     /// Whether a value is, or holds, one of the credentials.
     fn hold_credential_in(&self, value: &[u8]) -> bool {
         // Every one is looked at.
-        self.credentials.iter().fold(false, |found, one| found | one.is_in(value))
+        self.credentials
+            .iter()
+            .fold(false, |found, one| found | one.is_in(value))
     }
 
     /// Why a value cannot be a provider's credential, if it cannot.
@@ -244,7 +246,11 @@ impl Looked {
             STRONG.. => credential.is_in(entry.value.as_slice()),
             _ => equal::same(entry.value.as_slice(), key),
         };
-        let open = self.open.iter().filter(|entry| in_open(entry)).fold(None, |_, entry| Some(entry));
+        let open = self
+            .open
+            .iter()
+            .filter(|entry| in_open(entry))
+            .fold(None, |_, entry| Some(entry));
         if let Some(entry) = open {
             let name = &entry.name;
             let instead = format!(
@@ -353,7 +359,10 @@ mod tests {
                 assert!(EnvSecret::new(secret(text), true).is_ok());
                 drop(first);
                 let first = std::cell::OnceCell::new();
-                assert!(soon(|| entry(text).is_ok_and(|made| first.set(made).is_ok())), "{index}");
+                assert!(
+                    soon(|| entry(text).is_ok_and(|made| first.set(made).is_ok())),
+                    "{index}"
+                );
                 let refused = credential(&key).unwrap_err();
                 assert_eq!(refused.kind, "purpose", "{index}");
                 assert!(refused.message.contains("shared = TRUE"), "{refused}");
