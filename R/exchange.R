@@ -1,7 +1,9 @@
 # The last step before the wire: references become values, in arguments of a client's own function.
 #
-# The functions that hold values (`wire`) do nothing but call that function. No closure is made in
-# them, so that nothing keeps their frames.
+# The functions that hold values (`wire`) prepare that call and make it, and nothing that outlives
+# them keeps their frames: what they give back has none of the values. curl's handle (curl_send()) and
+# httr2's copy of its request (httr2_sign()) hold them until R collects these, and so they go no
+# further than the call; functions that are made there are called there and dropped.
 
 #' @include request.R
 NULL
