@@ -161,7 +161,7 @@ test_that("the value of a known secret is no text of a request, wherever it stan
   )
   get <- function(...) rho_http_request("GET", ...)
   post <- function(body, headers = list()) rho_http_request("POST", url, headers, body)
-  form <- list(`Content-Type` = "application/x-www-form-urlencoded")
+  as_form <- list(`Content-Type` = "application/x-www-form-urlencoded")
   named <- function(x, name) stats::setNames(list(x), name)
   places <- list(
     path = function(text) get(paste0(url, text, "/x")),
@@ -181,8 +181,8 @@ test_that("the value of a known secret is no text of a request, wherever it stan
     raw = function(text) post(c(as.raw(c(0L, 255L)), charToRaw(text))),
     json = function(text) post(list(a = list(list(b = c("x", text))))),
     json_name = function(text) post(list(named(1, text))),
-    form = function(text) post(list(a = text), form),
-    form_name = function(text) post(named("a", text), form)
+    form = function(text) post(list(a = text), as_form),
+    form_name = function(text) post(named("a", text), as_form)
   )
   for (holder in holders) {
     for (place in names(places)) {
@@ -193,13 +193,19 @@ test_that("the value of a known secret is no text of a request, wherever it stan
       expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE), label = place)
     }
   }
-  for (form in text_forms(value)) {
-    for (place in setdiff(names(places), "wanted")) {
-      expect_error(places[[place]](form), class = "rhocap_error_value", label = paste(place, form))
+  forms <- text_forms(value)
+  for (form in names(forms)) {
+    for (place in names(places)) {
+      label <- paste(place, form)
+      cnd <- expect_error(
+        places[[place]](forms[[form]]),
+        class = "rhocap_error_value", label = label
+      )
+      expect_match(conditionMessage(cnd), "as text", label = label)
     }
   }
   # As the name of a header, as a method and before the host.
-  expect_error(get(url, headers = named("v", value)), class = "rhocap_error_value")
+  expect_error(get(url, headers = named("v", value)), "as text", class = "rhocap_error_value")
   expect_error(rho_http_request(value, url), class = "rhocap_error_value")
   cnd <- expect_error(get(sprintf("https://%s:x@api.example.org", value)), class = "rhocap_error")
   expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE))
