@@ -36,10 +36,10 @@ NULL
 #' A reference works as long as the auth is there, and in this process: `rhocap_error_stale_handle`.
 #'
 #' A string under a name that carries credentials (`Authorization`, `x-api-key`, `Cookie` and their
-#' like) is taken for one, as by [rho_secret_literal()], and bound to the hosts of `api_key`. It goes
-#' with the auth: [rho_forget()] of the auth, or of its `id`, forgets it. The value of a secret that
-#' is known, the key or another one, is refused as text anywhere else: in `base_url`, `metadata` and
-#' other headers, also encoded.
+#' like) is taken for one, as by [rho_secret_literal()], and bound to the hosts of `api_key`. It
+#' goes with the auth: [rho_forget()] of the auth, or of its `id`, forgets it. The value of a secret
+#' that is known, the key or another one, is refused as text anywhere else: in `base_url`,
+#' `metadata` and other headers, also encoded.
 #'
 #' @param api_key A credential, made by [rho_provider_credential()].
 #' @param headers Headers for each request: a list with names, of strings, credentials and what

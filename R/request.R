@@ -12,8 +12,8 @@ NULL
 #' [rho_ncurl()], or, where rho.http is installed, with a client of [rho_secret_http_client()]: the
 #' value is then one of rho.http's `RhoHttpRequest` too.
 #'
-#' The value of a secret that is known is refused as text anywhere else: in the URL, in fields of the
-#' query, in names of headers and values of other ones, in the body, raw bytes included, also
+#' The value of a secret that is known is refused as text anywhere else: in the URL, in fields of
+#' the query, in names of headers and values of other ones, in the body, raw bytes included, also
 #' encoded. A string under the name of a header that carries credentials goes with the request:
 #' [rho_forget()] of the request, or of its `id`, forgets it.
 #'

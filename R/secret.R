@@ -214,8 +214,8 @@ rho_reveal <- function(secret) {
 #' and the redactor forgets the credentials that their headers were given as text. Those that they
 #' were made of have handles of their own.
 #'
-#' @param secret A value as for [rho_reveal()], an auth, a request, or the `id` of one. Of an id that
-#'   is not known, nothing is done.
+#' @param secret A value as for [rho_reveal()], an auth, a request, or the `id` of one. Of an id
+#'   that is not known, nothing is done.
 #' @return `TRUE` when the redactor does not know the secret any more (of an auth or a request: any
 #'   of those secrets), `FALSE` when something else still holds it; invisibly.
 #' @section Errors:

@@ -84,7 +84,8 @@ test_that("no literal and nothing inherited by its name gives tools a provider's
   })
 })
 
-# The ways in which a tool could have a value, each as a function of the text; what it gives holds it.
+# The ways in which a tool could have a value, each as a function of the text. What it gives holds
+# that.
 ways_to_tools <- function(tree) {
   made <- function(environment) {
     rho_host_capability(

@@ -129,6 +129,7 @@ impl fmt::Debug for ModelAuth {
             .field("key", &self.key)
             .field("headers", &self.headers)
             .field("base_url", &self.base_url)
+            .field("short", &self.short)
             .finish()
     }
 }

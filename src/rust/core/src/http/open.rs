@@ -68,7 +68,11 @@ mod tests {
     use crate::secret::tests::{canary, secret, soon};
 
     fn percent(value: &str) -> String {
-        value.bytes().map(|byte| format!("%{byte:02x}")).collect()
+        value
+            .bytes()
+            .map(|byte| format!("%{byte:02x}"))
+            .collect::<Vec<_>>()
+            .concat()
     }
 
     #[test]

@@ -519,7 +519,7 @@ mod tests {
         let header = |name: &str, value: &str| vec![(name.to_owned(), Given::Text(value.to_owned()))];
         let text = |value: &str| Field::Text(value.to_owned());
         let argument = |spec: RequestSpec<'_>| {
-            let misuse = HttpRequest::new(spec).err().expect("it is refused");
+            let misuse = HttpRequest::new(spec).expect_err("it is refused");
             assert_eq!(misuse.kind, "value", "{misuse}");
             assert!(!misuse.message.contains(&value), "{misuse}");
             misuse

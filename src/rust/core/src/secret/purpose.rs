@@ -322,10 +322,20 @@ mod tests {
 
     /// The value in the forms in which a command could read it.
     fn forms(value: &str) -> Vec<String> {
-        let hex = |value: &str| value.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = |value: &str| {
+            value
+                .bytes()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<Vec<_>>()
+                .concat()
+        };
         let base64 = |value: &str| crate::http::base64::encode(value.as_bytes()).to_string();
         let url = |value: &str| base64(value).replace('+', "-").replace('/', "_").replace('=', "");
-        let percent: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let percent = value
+            .bytes()
+            .map(|byte| format!("%{byte:02X}"))
+            .collect::<Vec<_>>()
+            .concat();
         vec![
             value.to_owned(),
             format!("Bearer {value}"),
@@ -344,8 +354,8 @@ mod tests {
 
     #[test]
     fn a_credential_is_no_entry_in_both_orders() {
-        let key = canary() + "?>~\u{ff}";
         type Entries = [fn(&str) -> Result<Box<dyn std::any::Any>, Misuse>; 2];
+        let key = canary() + "?>~\u{ff}";
         let kinds: Entries = [
             |text| Ok(Box::new(EnvSecret::new(secret(text), false)?)),
             |text| Ok(Box::new(OpenEntry::new("NAME", text.as_bytes())?)),
