@@ -36,20 +36,24 @@ NULL
 #' A reference works as long as the auth is there, and in this process: `rhocap_error_stale_handle`.
 #'
 #' A string under a name that carries credentials (`Authorization`, `x-api-key`, `Cookie` and their
-#' like) is taken for one, as by [rho_secret_literal()], and bound to the hosts of `api_key`.
+#' like) is taken for one, as by [rho_secret_literal()], and bound to the hosts of `api_key`. It
+#' goes with the auth: [rho_forget()] of the auth, or of its `id`, forgets it. The value of a secret
+#' that is known, the key or another one, is refused as text anywhere else: in `base_url`,
+#' `metadata` and other headers, also encoded.
 #'
 #' @param api_key A credential, made by [rho_provider_credential()].
 #' @param headers Headers for each request: a list with names, of strings, credentials and what
 #'   [rho_bearer()] and [rho_basic()] give.
 #' @param base_url Where the provider is; `""` for its usual place.
-#' @param metadata Facts that go with the auth: a list of plain values. It is no place for secrets:
-#'   the key itself in it is refused.
+#' @param metadata Facts that go with the auth: a list of plain values. It is no place for secrets.
 #' @return A value of class `RhoModelAuth` with the properties `api_key`, `headers`, `base_url`,
 #'   `metadata`, `label`, `hosts`, `id` and `handle`.
 #' @section Errors:
-#' `rhocap_error_header` for a header that cannot be sent, `rhocap_error_url` for a base URL that is
-#' none or names a user, those of a secret for a header's literal credential, and
-#' `rhocap_error_purpose` for a secret that is bound to no hosts; see [rhocap_conditions].
+#' `rhocap_error_header` for a header that cannot be sent, or that two programs could understand in
+#' two ways, `rhocap_error_url` for a base URL that is none or names a user, `rhocap_error_value`
+#' where the value of a secret stands as text, those of a secret for a header's literal credential,
+#' with the warning for a short one, and `rhocap_error_purpose` for a secret that is bound to no
+#' hosts; see [rhocap_conditions].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("model-", sample(letters, 20)), collapse = ""))
@@ -63,10 +67,11 @@ rho_model_auth <- function(api_key, headers = list(), base_url = "", metadata = 
   if (!is.list(metadata) || is.object(metadata)) {
     abort_type(metadata, "metadata", "a list of plain values")
   }
-  texts <- strings_in(metadata, "metadata")
+  pieces <- pieces_in(metadata, "metadata")
   facts <- check_boundary(
-    core_model_auth(credential, given_headers(headers), base_url, as.character(texts))
+    core_model_auth(credential, given_headers(headers), base_url, pieces)
   )
+  warn_short(facts$short)
   facts$headers <- if (length(facts$headers) > 0L) facts$headers else list()
   facts$metadata <- metadata
   stamp(auth_attributes(), facts[auth_properties])
@@ -229,27 +234,28 @@ given_value <- function(x, arg, wanted) {
   list(kind = "text", value = check_text(check_string(x, arg, wanted), arg))
 }
 
-# All strings in a plain list, names included.
-strings_in <- function(x, arg, depth = 0L) {
+# All strings and raw vectors in a plain list as a list, names and other attributes included.
+pieces_in <- function(x, arg, depth = 0L) {
   if (depth > 50L) {
     abort("value", sprintf("`%s` is nested too deeply.", arg), argument = arg)
   }
-  own <- check_strings(as.character(Filter(Negate(is.na), names(x))), arg)
   if (is.null(x)) {
-    return(character())
+    return(list())
   }
-  if (is.list(x) && !is.object(x)) {
-    below <- lapply(seq_along(x), function(i) strings_in(.subset2(x, i), arg, depth + 1L))
-    return(c(own, unlist(below)))
-  }
-  if (!is.atomic(x)) {
+  if (!is.atomic(x) && (!is.list(x) || is.object(x))) {
     abort_type(x, arg, "a list of plain values")
   }
-  x <- bare(x)
-  if (!is.character(x)) {
-    return(own)
+  below <- unname(attributes(x))
+  if (is.list(x)) {
+    below <- c(below, lapply(seq_along(x), function(index) .subset2(x, index)))
   }
-  c(own, check_strings(x[!is.na(x)], arg))
+  own <- if (is.raw(x)) {
+    list(as.raw(bare(x)))
+  } else if (is.character(x)) {
+    x <- bare(x)
+    as.list(check_strings(x[!is.na(x)], arg))
+  }
+  c(own, unlist(lapply(below, pieces_in, arg, depth + 1L), recursive = FALSE))
 }
 
 # The handle of an auth, a header value or a request.

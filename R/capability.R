@@ -83,7 +83,7 @@ rho_host_capability <- function(
     beside = dirname(normalizePath(tempdir()))
   )
   handle <- tryCatch(
-    await_capability(core_capability_new(spec)),
+    await_capability(once_collected(function() core_capability_new(spec))),
     rhocap_error_not_enforceable = function(cnd) {
       defaults <- formals(rho_host_capability)
       defaults$cwd <- NULL
@@ -243,7 +243,7 @@ rho_narrow <- function(
   if (!missing(limits)) {
     spec$limits <- limits_as_list(check_class(limits, "limits", RhoLimits, "rho_limits()"))
   }
-  handle <- await_capability(core_capability_narrow(handle, spec))
+  handle <- await_capability(once_collected(function() core_capability_narrow(handle, spec)))
   RhoHostCapability(handle = handle)
 }
 

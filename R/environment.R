@@ -22,8 +22,10 @@ NULL
 #' capability is made with them.
 #'
 #' Literal values are shown by print and stand in the digest: give a secret with [rho_env_secret()].
-#' A value that is, or holds, a provider's credential ([rho_provider_credential()]) is refused, also
-#' as a literal or inherited by its name, unless it is `rho_env_secret(secret, shared = TRUE)`.
+#' A value that is, or holds, a provider's credential ([rho_provider_credential()]), also encoded,
+#' is refused when a capability is made with it, as a literal or inherited by its name too, unless
+#' it is `rho_env_secret(secret, shared = TRUE)`. As long as the capability is there, no credential
+#' is made of it either.
 #'
 #' @param ... Entries and parts, see above.
 #' @param hooks Names of start-up and loader hooks among the entries that are meant. A character

@@ -1,7 +1,9 @@
 # The last step before the wire: references become values, in arguments of a client's own function.
 #
-# The functions that hold values (`wire`) do nothing but call that function. No closure is made in
-# them, so that nothing keeps their frames.
+# The functions that hold values (`wire`) prepare that call and make it. None of their frames is
+# kept: a function that is made in one is called there and dropped. What they give back holds no
+# value, but for httr2_sign(), which has to give httr2 the copy of the request to send. That copy,
+# and the handle of curl in curl_send(), hold values until R collects them.
 
 #' @include request.R
 NULL

@@ -85,6 +85,8 @@ core_redact_pieces <- function(pieces, orders, redactor) .Call(wrap__core_redact
 
 core_secret_names <- function(names) .Call(wrap__core_secret_names, names)
 
+core_harmless_headers <- function(names) .Call(wrap__core_harmless_headers, names)
+
 core_remove <- function(handle, tool, principal, path) .Call(wrap__core_remove, handle, tool, principal, path)
 
 core_http_request <- function(spec) .Call(wrap__core_http_request, spec)

@@ -6,9 +6,12 @@ NULL
 #' A credential for a provider
 #'
 #' Binds a secret to the hosts that it may be sent to. It is what an authorisation takes; the
-#' environment of commands does not take it, and neither does it take a secret with the same value,
-#' compared in Rust, while either is alive: `rhocap_error_purpose`. Where commands are meant to have
-#' it too, say so with `rho_env_secret(secret, shared = TRUE)`.
+#' environment of commands does not take it, and neither does it take its value, compared in Rust:
+#' as a secret, as a literal or inherited by its name, alone, within another value or encoded
+#' (base64, hexadecimal and their like). That holds in both orders, while both are alive, an entry
+#' as long as a capability with it: `rhocap_error_purpose`. Where commands are meant to have it too,
+#' say so with `rho_env_secret(secret, shared = TRUE)`. What [rho_environment_inherited()] inherits
+#' beside its entries is meant.
 #'
 #' @param secret A value made by [rho_secret_env()] or a sibling. Its value has no line ending or
 #'   other control character, which no header can carry.
@@ -29,7 +32,7 @@ NULL
 rho_provider_credential <- function(secret, hosts) {
   handle <- purpose_handle(secret, "rho_provider_credential()")
   hosts <- check_strings(hosts, "hosts", none = "Name the hosts that it may be sent to.")
-  facts <- check_boundary(core_provider_credential(handle, hosts))
+  facts <- check_boundary(once_collected(function() core_provider_credential(handle, hosts)))
   hidden_from(RhoProviderCredential, facts, c("id", "label", "source", "hosts"))
 }
 
@@ -39,8 +42,8 @@ rho_provider_credential <- function(secret, hosts) {
 #' environment, and only the name and the kind `secret` stand in print, digest and receipts. What a
 #' command prints of it is masked, and stays so until [rho_forget()].
 #'
-#' A value that is a provider's credential, or holds one, is refused (`rhocap_error_purpose`): a
-#' command that a model wrote could read it and use it.
+#' A value that is a provider's credential, or holds one, also encoded, is refused
+#' (`rhocap_error_purpose`): a command that a model wrote could read it and use it.
 #'
 #' @param secret A value made by [rho_secret_env()] or a sibling.
 #' @param shared Whether the value may be a provider's credential as well.
@@ -57,7 +60,7 @@ rho_provider_credential <- function(secret, hosts) {
 rho_env_secret <- function(secret, shared = FALSE) {
   handle <- purpose_handle(secret, "rho_env_secret()")
   shared <- check_flag(shared, "shared")
-  facts <- check_boundary(core_env_secret(handle, shared))
+  facts <- check_boundary(once_collected(function() core_env_secret(handle, shared)))
   hidden_from(RhoEnvSecret, facts, c("id", "label", "source", "shared"))
 }
 
@@ -101,6 +104,18 @@ purpose_handle <- function(secret, maker) {
     abort_type(secret, "secret", hidden_wanted)
   }
   hidden_handle(secret)
+}
+
+# What was given up still counts until R collects it, so a refusal is told only when it stands after
+# that.
+once_collected <- function(make) {
+  made <- make()
+  refused <- is.list(made) && identical(names(made)[1L], "rhocap_misuse")
+  if (refused && identical(made[[1L]], "purpose")) {
+    gc()
+    made <- make()
+  }
+  made
 }
 
 abort_purpose <- function(given, instead) {

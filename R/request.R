@@ -12,6 +12,11 @@ NULL
 #' [rho_ncurl()], or, where rho.http is installed, with a client of [rho_secret_http_client()]: the
 #' value is then one of rho.http's `RhoHttpRequest` too.
 #'
+#' The value of a secret that is known is refused as text anywhere else: in the URL, in fields of
+#' the query, in names of headers and values of other ones, in the body, raw bytes included, also
+#' encoded. A string under the name of a header that carries credentials goes with the request:
+#' [rho_forget()] of the request, or of its `id`, forgets it.
+#'
 #' Printed are the URL without a user and without values of fields that carry credentials, the
 #' headers without credentials, and of the body its kind and size.
 #'
@@ -35,9 +40,12 @@ NULL
 #' @return A value of class `RhoHttpRequest` with the properties `method`, `url`, `headers`, `body`,
 #'   `timeout_ms`, `response_headers`, `convert`, `id` and `handle`.
 #' @section Errors:
-#' `rhocap_error_value` for an unknown method, `rhocap_error_url` for what is no URL or names a
-#' user, `rhocap_error_header` for a header that cannot be sent, those of a secret for a header's
-#' literal credential, and `rhocap_error_purpose`; see [rhocap_conditions].
+#' `rhocap_error_value` for an unknown method and where the value of a secret stands as text,
+#' `rhocap_error_url` for what is no URL or names a user, `rhocap_error_header` for a header that
+#' cannot be sent or that two programs could understand in two ways (a `Content-Length` that is not
+#' the body's or stands beside `Transfer-Encoding`, a `Connection` that names other headers), those
+#' of a secret for a header's literal credential, with the warning for a short one, and
+#' `rhocap_error_purpose`; see [rhocap_conditions].
 #' @family requests
 #' @examples
 #' secret <- rho_secret_literal(paste(c("request-", sample(letters, 20)), collapse = ""))
@@ -81,6 +89,7 @@ rho_http_request <- function(
     auth = sender$value,
     auth_kind = sender$kind
   )))
+  warn_short(facts$short)
   object <- list(
     handle = facts$handle,
     id = facts$id,

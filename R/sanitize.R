@@ -338,12 +338,7 @@ is_headers_name <- function(name) {
   length(name) == 1L && !is.na(name) && tolower_ascii(name) %in% c("headers", "header")
 }
 
-harmless_headers <- c(
-  "accept", "accept-encoding", "accept-language", "age", "allow", "anthropic-version",
-  "cache-control", "connection", "content-encoding", "content-length", "content-type", "date",
-  "expires", "host", "last-modified", "retry-after", "server", "transfer-encoding", "user-agent",
-  "vary"
-)
+harmless_headers <- function(names) check_boundary(core_harmless_headers(bare(names)))
 
 hide_headers <- function(x, state) {
   names <- tolower_ascii(names_of(x))
@@ -355,7 +350,7 @@ hide_headers <- function(x, state) {
     return(sanitize_value(x, state))
   }
   safe <- if (is.list(x)) sanitize_items(x, state) else sanitize_strings(x, state)
-  for (index in which(!names %in% harmless_headers)) {
+  for (index in which(!harmless_headers(names))) {
     item <- .subset2(safe, index)
     if (is.character(item)) {
       item[!is.na(item) & nzchar(item, keepNA = FALSE)] <- redaction_marker
@@ -379,7 +374,7 @@ says_secret <- function(texts, headers = FALSE) {
   names <- grep("^[A-Za-z0-9._-]{1,64}$", texts, useBytes = TRUE)
   says[names] <- secret_names(texts[names])
   if (isTRUE(headers)) {
-    says[names] <- says[names] | !tolower_ascii(texts[names]) %in% harmless_headers
+    says[names] <- says[names] | !harmless_headers(texts[names])
   }
   says
 }
@@ -616,7 +611,7 @@ collect_headers <- function(x, state) {
     state$headers <- TRUE
     collect_values(x, state)
   } else {
-    keep_values(texts_within(bare_list(x)[!names %in% harmless_headers]), state)
+    keep_values(texts_within(bare_list(x)[!harmless_headers(names)]), state)
   }
 }
 

@@ -213,10 +213,14 @@ rho_reveal <- function(secret) {
 #' keeps it known. A value that was given to a command or shown stays known after its handle is
 #' gone; then it is forgotten by its `id`.
 #'
-#' @param secret A value as for [rho_reveal()], or the `id` of one. Of an id that is not known,
-#'   nothing is done.
-#' @return `TRUE` when the redactor does not know the secret any more, `FALSE` when something else
-#'   still holds it; invisibly.
+#' An auth ([rho_model_auth()]) and a request ([rho_http_request()]) cannot be used any more either,
+#' and the redactor forgets the credentials that their headers were given as text. Those that they
+#' were made of have handles of their own.
+#'
+#' @param secret A value as for [rho_reveal()], an auth, a request, or the `id` of one. Of an id
+#'   that is not known, nothing is done.
+#' @return `TRUE` when the redactor does not know the secret any more (of an auth or a request: any
+#'   of those secrets), `FALSE` when something else still holds it; invisibly.
 #' @section Errors:
 #' `rhocap_error_missing`, `rhocap_error_type`; see [rhocap_conditions]. A value that was forgotten
 #' is a `rhocap_error_forgotten` wherever it is used.
@@ -233,9 +237,23 @@ rho_forget <- function(secret) {
     id <- check_text(check_string(secret, "secret"), "secret")
     return(invisible(!check_boundary(core_secret_forget_id(id))[[2L]]))
   }
-  check_hidden(secret, "secret")
-  held <- check_boundary(core_secret_forget(hidden_handle(secret), hidden_kind(secret)))
-  invisible(!held)
+  sender <- auth_kind(secret)
+  held <- if (is.null(sender)) {
+    check_hidden(secret, "secret")
+    core_secret_forget(hidden_handle(secret), hidden_kind(secret))
+  } else {
+    core_secret_forget(auth_handle(secret), sender)
+  }
+  invisible(!check_boundary(held))
+}
+
+# The word for what has secrets of its own, NULL for anything else.
+auth_kind <- function(x) {
+  if (S7::S7_inherits(x, RhoModelAuth)) {
+    "auth"
+  } else if (S7::S7_inherits(x, RhoHttpRequest)) {
+    "request"
+  }
 }
 
 hidden_wanted <- "a value made by rho_secret_env() or a sibling"
@@ -259,15 +277,22 @@ given_secret <- function(value, source, detail) {
 new_secret <- function(facts) {
   facts <- check_boundary(facts)
   if (facts$short) {
+    warn_short(facts$label)
+  }
+  hidden_from(RhoSecret, facts, c("id", "label", "source"))
+}
+
+# One warning for each label of a short secret.
+warn_short <- function(labels) {
+  for (label in labels) {
     warn(
       "short_secret",
       paste(
-        sprintf("The secret %s has fewer than 8 bytes.", shown_lines(facts$label)),
+        sprintf("The secret %s has fewer than 8 bytes.", shown_lines(label)),
         "It is masked only where it stands as a word of its own, and its other forms are not."
       )
     )
   }
-  hidden_from(RhoSecret, facts, c("id", "label", "source"))
 }
 
 hidden_from <- function(class, facts, names) {

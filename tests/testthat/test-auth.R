@@ -77,6 +77,43 @@ test_that("the key does not stand in what is shown", {
   expect_error(rho_model_auth(key, metadata = list(new.env())), class = "rhocap_error_type")
 })
 
+test_that("no known secret stands in what goes with a key", {
+  needs("jsonlite")
+  key <- key_for(canary())
+  value <- canary()
+  secret <- rho_secret_literal(value)
+  auth <- function(...) rho_model_auth(key, ...)
+  base <- "https://api.example.org/"
+  base64 <- jsonlite::base64_enc(value)
+  noted <- structure(1, note = value)
+  refused <- alist(
+    auth(base_url = paste0(base, value)),
+    auth(base_url = paste0(base, "?key=", base64)),
+    auth(base_url = paste0(base, "#", paste0("%", charToRaw(value), collapse = ""))),
+    auth(headers = list(`X-Custom` = value)),
+    auth(headers = stats::setNames(list("v"), value)),
+    auth(metadata = list(a = value)),
+    auth(metadata = list(a = list(b = c("x", base64)))),
+    auth(metadata = stats::setNames(list(1), value)),
+    auth(metadata = list(a = charToRaw(value))),
+    auth(metadata = list(a = c(as.raw(0L), charToRaw(base64)))),
+    auth(metadata = list(list(structure(as.raw(1L), names = value)))),
+    auth(metadata = list(a = noted)),
+    auth(metadata = list(a = factor(value))),
+    auth(metadata = structure(list(1), note = value))
+  )
+  for (code in refused) {
+    cnd <- expect_error(eval(code), class = "rhocap_error_value", label = deparse(code)[[1L]])
+    expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE))
+    expect_match(conditionMessage(cnd), "as text")
+  }
+  fine <- list(
+    text = "x", missing = NA_character_, number = 1:3, bytes = as.raw(0:255), flag = TRUE,
+    level = factor("a"), nothing = NULL, day = as.Date("2024-01-01")
+  )
+  expect_identical(auth(metadata = fine)@metadata, fine)
+})
+
 test_that("a header that begins another one is refused", {
   key <- key_for(canary())
   bad <- list(list(a = "b\r\nHost: evil"), list(`a b` = "c"), list(`a:` = "c"), list("c"))

@@ -84,6 +84,120 @@ test_that("no literal and nothing inherited by its name gives tools a provider's
   })
 })
 
+# The ways in which a tool could have a value, each as a function of the text. What it gives holds
+# that.
+ways_to_tools <- function(tree) {
+  made <- function(environment) {
+    rho_host_capability(
+      read = tree$root, cwd = tree$root, process = rho_process_none(),
+      environment = environment
+    )
+  }
+  inherited <- function(environment) {
+    function(text) with_variables(list(OF_TOOLS = text), made(environment()))
+  }
+  list(
+    secret = function(text) rho_env_secret(rho_secret_literal(text)),
+    literal = function(text) made(rho_environment(A = "a", OF_TOOLS = text)),
+    inherited = inherited(function() rho_environment(OF_TOOLS = rho_env_inherit())),
+    beside_all = function(text) made(rho_environment_inherited(OF_TOOLS = text)),
+    narrowed = function(text) {
+      rho_narrow(made(rho_environment(A = "a", OF_TOOLS = text)), environment = "OF_TOOLS")
+    },
+    named_of_all = function(text) {
+      whole <- with_variables(list(OF_TOOLS = text), made(rho_environment_inherited()))
+      rho_narrow(whole, environment = "OF_TOOLS")
+    }
+  )
+}
+
+test_that("in both orders, from every source, in every form", {
+  needs("jsonlite")
+  tree <- new_tree()
+  ways <- ways_to_tools(tree)
+  hex <- function(value) paste(charToRaw(value), collapse = "")
+  forms <- list(
+    plain = identity,
+    bearer = function(value) paste("Bearer", value),
+    user = function(value) paste0("user:", value),
+    within = function(value) paste0("x", value, "y"),
+    base64 = jsonlite::base64_enc,
+    base64url = jsonlite::base64url_enc,
+    basic = function(value) paste("Basic", jsonlite::base64_enc(paste0("user:", value))),
+    hex = hex,
+    upper = function(value) toupper(hex(value))
+  )
+  sources <- list(
+    literal = rho_secret_literal,
+    env = function(value) with_variables(list(OF_KEY = value), rho_secret_env("OF_KEY")),
+    file = function(value) rho_secret_file(put(tempfile(), value))
+  )
+  number <- 0L
+  for (way in names(ways)) {
+    for (form in names(forms)) {
+      number <- number + 1L
+      source <- sources[[1L + number %% length(sources)]]
+      label <- paste(way, form)
+      value <- canary()
+      text <- forms[[form]](value)
+      credential <- credential_of(source(value))
+      cnd <- expect_error(ways[[way]](text), class = "rhocap_error_purpose", label = label)
+      expect_match(conditionMessage(cnd), "shared = TRUE", fixed = TRUE, label = label)
+      expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE), label = label)
+      # What is given up counts no more, collected or not.
+      rm(credential, cnd)
+      held <- ways[[way]](text)
+      cnd <- expect_error(
+        credential_of(source(value)),
+        class = "rhocap_error_purpose", label = label
+      )
+      expect_match(conditionMessage(cnd), "shared = TRUE", fixed = TRUE, label = label)
+      expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE), label = label)
+      rm(held, cnd)
+      expect_s3_class(credential_of(source(value)), "rhocap::RhoProviderCredential")
+    }
+  }
+})
+
+test_that("a smaller capability holds what it was left, and no more", {
+  tree <- new_tree()
+  value <- canary()
+  capability <- tree_capability(tree, environment = rho_environment(OF_TOOLS = value))
+  smaller <- rho_narrow(capability, environment = "OF_TOOLS")
+  none <- rho_narrow(capability, environment = character())
+  rm(capability)
+  cnd <- expect_error(
+    credential_of(rho_secret_literal(value)),
+    class = "rhocap_error_purpose"
+  )
+  expect_identical(cnd$name, "OF_TOOLS")
+  expect_match(conditionMessage(cnd), "rho_environment(OF_TOOLS = ", fixed = TRUE)
+  rm(smaller, cnd)
+  expect_s3_class(credential_of(rho_secret_literal(value)), "rhocap::RhoProviderCredential")
+  expect_s3_class(none, "rhocap::RhoHostCapability")
+})
+
+test_that("what everybody inherits takes no credential away", {
+  tree <- new_tree()
+  value <- canary()
+  names <- c("PATH", "HOME", "LANG")
+  entries <- stats::setNames(lapply(names, function(name) rho_env_inherit()), names)
+  with_variables(list(PATH = file.path("/opt/k3y5/bin", "x"), LANG = "C.UTF-8", OF_KEY = value), {
+    capabilities <- list(
+      tree_capability(tree, environment = do.call(rho_environment, entries)),
+      tree_capability(tree, environment = rho_environment(CI = "true", A = "", B = "x"))
+    )
+    # Everything, which is meant with the keys in it.
+    everything <- tree_capability(tree, environment = rho_environment_inherited())
+    for (key in c(value, paste0("true", value), paste0("/opt/k3y5/bin/x", value))) {
+      expect_s3_class(credential_of(rho_secret_literal(key)), "rhocap::RhoProviderCredential")
+    }
+    short <- suppressWarnings(rho_secret_literal("k3y5"), classes = "rhocap_warning_short_secret")
+    expect_s3_class(credential_of(short), "rhocap::RhoProviderCredential")
+  })
+  expect_length(capabilities, 2L)
+})
+
 test_that("a value in a capability's environment is no provider's while the capability is there", {
   tree <- new_tree()
   value <- canary()

@@ -134,6 +134,219 @@ test_that("what cannot be sent is refused", {
   }
 })
 
+# The value in a text, in the forms in which it would be told.
+text_forms <- function(value) {
+  percent <- paste0("%", charToRaw(value), collapse = "")
+  base64 <- jsonlite::base64_enc(value)
+  list(
+    plain = value,
+    percent = percent,
+    twice = gsub("%", "%25", percent, fixed = TRUE),
+    one_letter = paste0("%", charToRaw(value)[[1L]], substring(value, 2L)),
+    base64 = base64,
+    base64_percent = utils::URLencode(base64, reserved = TRUE),
+    basic = jsonlite::base64_enc(paste0("user:", value))
+  )
+}
+
+test_that("the value of a known secret is no text of a request, wherever it stands", {
+  needs("jsonlite")
+  url <- "https://api.example.org/"
+  value <- canary()
+  # Whatever it is for.
+  holders <- list(
+    rho_secret_literal(value),
+    rho_env_secret(rho_secret_literal(value), shared = TRUE),
+    key_for(value)
+  )
+  get <- function(...) rho_http_request("GET", ...)
+  post <- function(body, headers = list()) rho_http_request("POST", url, headers, body)
+  as_form <- list(`Content-Type` = "application/x-www-form-urlencoded")
+  named <- function(x, name) stats::setNames(list(x), name)
+  places <- list(
+    path = function(text) get(paste0(url, text, "/x")),
+    query = function(text) get(paste0(url, "?api_key=", text)),
+    name = function(text) get(paste0(url, "?", text, "=1")),
+    fragment = function(text) get(paste0(url, "#", text)),
+    field = function(text) get(url, query = list(k = text)),
+    field_name = function(text) get(url, query = named("v", text)),
+    header = function(text) get(url, headers = list(`X-Custom` = paste("Bearer", text))),
+    vector = function(text) get(url, headers = c(`X-Custom` = text)),
+    beside = function(text) {
+      holder <- rho_model_auth(key_for(canary()))
+      get(url, headers = list(Authorization = paste(holder@api_key, text)))
+    },
+    wanted = function(text) get(url, response_headers = text),
+    text = function(text) post(paste("say", text)),
+    raw = function(text) post(c(as.raw(c(0L, 255L)), charToRaw(text))),
+    json = function(text) post(list(a = list(list(b = c("x", text))))),
+    json_name = function(text) post(list(named(1, text))),
+    form = function(text) post(list(a = text), as_form),
+    form_name = function(text) post(named("a", text), as_form)
+  )
+  for (holder in holders) {
+    for (place in names(places)) {
+      cnd <- expect_error(places[[place]](value), class = "rhocap_error_value", label = place)
+      expect_match(conditionMessage(cnd), "rho_provider_credential", label = place)
+      expect_match(conditionMessage(cnd), "`literal`", fixed = TRUE, label = place)
+      expect_null(conditionCall(cnd))
+      expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE), label = place)
+    }
+  }
+  forms <- text_forms(value)
+  for (form in names(forms)) {
+    for (place in names(places)) {
+      label <- paste(place, form)
+      cnd <- expect_error(
+        places[[place]](forms[[form]]),
+        class = "rhocap_error_value", label = label
+      )
+      expect_match(conditionMessage(cnd), "as text", label = label)
+    }
+  }
+  # As the name of a header, as a method and before the host.
+  expect_error(get(url, headers = named("v", value)), "as text", class = "rhocap_error_value")
+  expect_error(rho_http_request(value, url), class = "rhocap_error_value")
+  cnd <- expect_error(get(sprintf("https://%s:x@api.example.org", value)), class = "rhocap_error")
+  expect_false(grepl(value, conditionMessage(cnd), fixed = TRUE))
+  # Another value is text like any other.
+  other <- canary()
+  for (place in setdiff(names(places), "beside")) {
+    expect_s3_class(places[[place]](other), "rhocap::RhoHttpRequest")
+  }
+})
+
+test_that("a known secret has its place in headers that carry one and in declared fields", {
+  url <- "https://api.example.org/"
+  value <- canary()
+  secret <- rho_secret_literal(value)
+  for (name in c("Authorization", "X-Auth", "x-api-key", "Cookie", "X-Auth-Token")) {
+    headers <- stats::setNames(list(paste("Bearer", value)), name)
+    request <- rho_http_request("GET", url, headers = headers)
+    expect_match(request@headers[[name]], "^Bearer rhocap-ref-", label = name)
+    expect_hidden(all_that_comes(function() list(request, S7::props(request))), value, name)
+  }
+  # It is known from then on in the same call as well.
+  for (known in list(value, canary())) {
+    expect_error(
+      rho_http_request(
+        "GET", paste0(url, "?k=", known),
+        headers = list(Authorization = paste("Bearer", known))
+      ),
+      class = "rhocap_error_value"
+    )
+  }
+})
+
+test_that("a short literal of a header warns, and errors name the header", {
+  url <- "https://api.example.org/"
+  key <- key_for(canary())
+  short <- substring(canary(), 1L, 6L)
+  made <- list(
+    request = function(headers) rho_http_request("GET", url, headers = headers),
+    auth = function(headers) rho_model_auth(key, headers = headers)
+  )
+  for (make in made) {
+    warned <- character()
+    object <- withCallingHandlers(
+      make(list(`X-Api-Key` = short, Cookie = substring(canary(), 1L, 6L), Accept = "x")),
+      rhocap_warning_short_secret = function(cnd) {
+        warned <<- c(warned, conditionMessage(cnd))
+        invokeRestart("muffleWarning")
+      }
+    )
+    expect_length(warned, 2L)
+    expect_match(warned[[1L]], "X-Api-Key")
+    expect_match(warned[[2L]], "Cookie")
+    expect_no_warning(make(list(`X-Api-Key` = canary())))
+    for (bad in list(list("abc", "short_secret"), list("password", "ordinary_secret"))) {
+      cnd <- expect_error(
+        make(list(`X-Api-Key` = bad[[1L]])),
+        class = paste0("rhocap_error_", bad[[2L]])
+      )
+      expect_match(conditionMessage(cnd), "`X-Api-Key`", fixed = TRUE)
+      expect_identical(cnd$header, "X-Api-Key")
+    }
+  }
+})
+
+test_that("what a header was given as text is forgotten with its request", {
+  url <- "https://api.example.org/"
+  masked <- function(value) !identical(rho_redact(value), value)
+  made <- list(
+    request = function(headers, key) rho_http_request("GET", url, headers = headers, auth = key),
+    auth = function(headers, key) rho_model_auth(key, headers = headers)
+  )
+  for (make in made) {
+    # By the value: it cannot be used any more.
+    value <- canary()
+    own <- canary()
+    key <- key_for(own)
+    object <- make(list(`X-Api-Key` = value, Cookie = canary()), key)
+    expect_true(masked(value))
+    expect_true(rho_forget(object))
+    expect_false(masked(value))
+    expect_true(masked(own))
+    expect_match(format(object), "no longer usable", all = FALSE)
+    expect_error(object == object, class = "rhocap_error_forgotten")
+    expect_error(rho_forget(object), class = "rhocap_error_forgotten")
+    # By its id, while it is there and afterwards.
+    object <- make(list(`X-Api-Key` = value), key)
+    id <- object@id
+    expect_false(rho_forget(id))
+    expect_true(masked(value))
+    rm(object)
+    invisible(gc())
+    expect_true(rho_forget(id))
+    expect_false(masked(value))
+    expect_true(masked(own))
+  }
+})
+
+test_that("a literal that was sent is known until it is forgotten by the request's id", {
+  needs("curl")
+  value <- canary()
+  masked <- function() !identical(rho_redact(value), value)
+  request <- rho_http_request(
+    "GET", "http://127.0.0.1:1/",
+    headers = list(`X-Api-Key` = value), timeout_ms = 1000
+  )
+  rho_curl_fetch(request)
+  id <- request@id
+  rm(request)
+  invisible(gc())
+  expect_true(masked())
+  expect_true(rho_forget(id))
+  expect_false(masked())
+})
+
+test_that("headers by which another request could be hidden are refused", {
+  url <- "https://api.example.org/"
+  chunked <- list(`Transfer-Encoding` = "chunked")
+  size <- function(n) list(`Content-Length` = n)
+  refused <- list(
+    c(chunked, size("3")), c(size("3"), chunked), size("4"), size("3, 3"), size("+3"),
+    c(size("3"), size("3")), c(chunked, chunked), list(`transfer-encoding` = "gzip"),
+    list(Connection = "X-Api-Key"), list(connection = "close, Authorization"),
+    list(Upgrade = "h2c"), list(`HTTP2-Settings` = "AAMAAABk"), list(content_length = "4")
+  )
+  for (headers in refused) {
+    expect_error(
+      rho_http_request("POST", url, headers = headers, body = "abc"),
+      class = "rhocap_error_header"
+    )
+  }
+  for (headers in list(size("3"), chunked, list(Connection = "close"), list(TE = "trailers"))) {
+    request <- rho_http_request("POST", url, headers = headers, body = "abc")
+    expect_s3_class(request, "rhocap::RhoHttpRequest")
+  }
+  key <- key_for(canary())
+  expect_error(
+    rho_model_auth(key, headers = c(chunked, size("3"))),
+    class = "rhocap_error_header"
+  )
+})
+
 test_that("equality is that of what is sent", {
   value <- canary()
   made <- function(value) {

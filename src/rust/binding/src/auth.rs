@@ -12,12 +12,12 @@ use rhocap_core::misuse::Misuse;
 use crate::argument::{bad_word, text, texts, Fields};
 use crate::condition::guard;
 use crate::handle::{held, hold};
-use crate::secret;
+use crate::secret::{self, Hidden};
 use crate::value::Plain;
 
 /// The auth behind a handle.
-pub fn of_handle(handle: &Robj) -> Result<&Arc<ModelAuth>, Misuse> {
-    held(handle, "auth", "rho_model_auth()")
+pub fn of_handle(handle: &Robj) -> Result<Arc<ModelAuth>, Misuse> {
+    Hidden::of_handle(handle, "auth", "rho_model_auth()")
 }
 
 /// The header value behind a handle.
@@ -79,7 +79,7 @@ fn core_header_credential(credential: Robj, form: Robj, user: Robj) -> Robj {
         };
         let credential = value.credential();
         let facts = vec![
-            ("id", rhocap_core::http::random_id().into()),
+            ("id", rhocap_core::random::hex(16).into()),
             ("label", credential.secret().label().to_owned().into()),
             ("hosts", host_texts(credential).into()),
             ("scheme", scheme(&value).into()),
@@ -87,6 +87,16 @@ fn core_header_credential(credential: Robj, form: Robj, user: Robj) -> Robj {
         ];
         Ok(Plain::Named(facts))
     })
+}
+
+/// Strings and raw vectors as bytes.
+fn pieces(value: &Robj) -> Result<Vec<Vec<u8>>, Misuse> {
+    let list = value.as_list().unwrap_or_default();
+    let one = |piece: Robj| match piece.as_raw_slice() {
+        Some(bytes) => Ok(bytes.to_vec()),
+        None => Ok(text(&piece, "metadata")?.as_bytes().to_vec()),
+    };
+    list.values().map(one).collect()
 }
 
 fn scheme(value: &HeaderCredential) -> &'static str {
@@ -105,7 +115,7 @@ fn core_model_auth(credential: Robj, headers: Robj, base_url: Robj, others: Robj
             secret::credential(&credential)?,
             self::headers(&headers)?,
             text(&base_url, "base_url")?,
-            &texts(&others, "metadata")?,
+            &pieces(&others)?,
         )?;
         Ok(Plain::Named(vec![
             ("id", auth.id().to_owned().into()),
@@ -114,7 +124,8 @@ fn core_model_auth(credential: Robj, headers: Robj, base_url: Robj, others: Robj
             ("api_key", auth.key().text().to_owned().into()),
             ("headers", lines(auth.headers())),
             ("base_url", auth.base_url().to_owned().into()),
-            ("handle", hold(Arc::new(auth))),
+            ("short", auth.short().to_vec().into()),
+            ("handle", Hidden::hold(Arc::new(auth))),
         ]))
     })
 }

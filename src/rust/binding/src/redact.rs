@@ -6,7 +6,7 @@ use std::sync::Arc;
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::redact::{Redactor, MARKER};
-use rhocap_core::secret::known;
+use rhocap_core::secret::{known, name};
 
 use crate::argument::wrong_type;
 use crate::condition::guard;
@@ -269,13 +269,27 @@ fn core_secret_names(names: Robj) -> Robj {
 /// A value that has no meaning, so that only its name can say that it is to be masked.
 const PROBE: &[u8] = b"qv7Wk2ZpX9rTd4Lm";
 
-fn names_a_secret(redactor: &Redactor, name: &[u8]) -> bool {
-    if std::str::from_utf8(name).is_ok_and(known::is_secret_name) {
+fn names_a_secret(redactor: &Redactor, given: &[u8]) -> bool {
+    if std::str::from_utf8(given).is_ok_and(name::is_secret_name) {
         return true;
     }
-    let text = [name, b": ", PROBE].concat();
-    let value = name.len() + 2;
+    let text = [given, b": ", PROBE].concat();
+    let value = given.len() + 2;
     redactor.spans(&text).iter().any(|span| span.start >= value)
+}
+
+// Whether headers of these names are known to carry no credential.
+#[extendr]
+fn core_harmless_headers(names: Robj) -> Robj {
+    guard(|| {
+        let harmless = |index| match element(&names, index) {
+            Some(Element::Bytes(given) | Element::Other(given, _)) => {
+                std::str::from_utf8(given).is_ok_and(name::is_harmless_header)
+            }
+            _ => false,
+        };
+        Ok(Plain::Flags((0..names.len()).map(harmless).collect()))
+    })
 }
 
 extendr_module! {
@@ -286,4 +300,5 @@ extendr_module! {
     fn core_redact_found;
     fn core_redact_pieces;
     fn core_secret_names;
+    fn core_harmless_headers;
 }

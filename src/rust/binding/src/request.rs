@@ -11,8 +11,7 @@ use serde_json::{Map, Value};
 use crate::argument::{bad_word, count, flag, text, texts, Fields};
 use crate::auth;
 use crate::condition::guard;
-use crate::handle::{held, hold};
-use crate::secret;
+use crate::secret::{self, Hidden};
 use crate::sexp::{element, Element};
 use crate::value::Plain;
 
@@ -20,8 +19,8 @@ use crate::value::Plain;
 const DEEPEST: usize = 200;
 
 /// The request behind a handle.
-pub fn of_handle(handle: &Robj) -> Result<&Arc<HttpRequest>, Misuse> {
-    held(handle, "request", "rho_http_request()")
+pub fn of_handle(handle: &Robj) -> Result<Arc<HttpRequest>, Misuse> {
+    Hidden::of_handle(handle, "request", "rho_http_request()")
 }
 
 // A request: what R holds of it are references.
@@ -31,10 +30,13 @@ fn core_http_request(spec: Robj) -> Robj {
         let fields = Fields::of(&spec, "spec")?;
         let mut kept = Vec::new();
         let body = body(fields.get("body"), text(fields.need("body_kind")?, "body")?, &mut kept)?;
-        let sender = fields.get("auth");
-        let sender = match (sender, text(fields.need("auth_kind")?, "auth")?) {
+        let auth;
+        let sender = match (fields.get("auth"), text(fields.need("auth_kind")?, "auth")?) {
             (None, _) => Auth::None,
-            (Some(handle), "auth") => Auth::Model(auth::of_handle(handle)?),
+            (Some(handle), "auth") => {
+                auth = auth::of_handle(handle)?;
+                Auth::Model(&auth)
+            }
             (Some(handle), "header") => Auth::Header(auth::header_value(handle)?.clone()),
             (Some(handle), "credential") => Auth::Header(rhocap_core::http::reference::HeaderCredential::bearer(
                 secret::credential(handle)?,
@@ -64,7 +66,8 @@ fn core_http_request(spec: Robj) -> Robj {
             ("url", request.url().to_owned().into()),
             ("headers", auth::lines(request.headers())),
             ("body", body),
-            ("handle", hold(Arc::new(request))),
+            ("short", request.short().to_vec().into()),
+            ("handle", Hidden::hold(Arc::new(request))),
         ]))
     })
 }

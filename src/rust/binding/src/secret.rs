@@ -2,9 +2,12 @@
 
 use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
 
 use extendr_api::prelude::*;
 use rhocap_core::effect::Cancel;
+use rhocap_core::http::auth::ModelAuth;
+use rhocap_core::http::request::HttpRequest;
 use rhocap_core::misuse::Misuse;
 use rhocap_core::secret::{self, known, source, EnvSecret, ProviderCredential, Secret, SourceKind};
 use rhocap_core::verb::Job;
@@ -20,12 +23,13 @@ use crate::value::Plain;
 pub struct Hidden<T>(RefCell<Option<T>>);
 
 impl<T: Clone + 'static> Hidden<T> {
-    fn hold(value: T) -> Plain {
+    /// Puts it there.
+    pub fn hold(value: T) -> Plain {
         hold(Self(RefCell::new(Some(value))))
     }
 
     /// Another holder of the value behind a handle.
-    fn of_handle(handle: &Robj, what: &str, again: &str) -> Result<T, Misuse> {
+    pub fn of_handle(handle: &Robj, what: &str, again: &str) -> Result<T, Misuse> {
         let hidden: &Self = held(handle, what, again)?;
         hidden.0.borrow().clone().ok_or_else(|| {
             Misuse::new(
@@ -227,21 +231,34 @@ fn core_secret_reveal(handle: Robj, kind: Robj) -> Robj {
     })
 }
 
-// Takes a handle's value away; whether somebody else still holds it.
+// Takes a handle's value away; whether somebody else still holds it. Of an auth and of a request: the credentials
+// that their headers were given as text.
 #[extendr]
 fn core_secret_forget(handle: Robj, kind: Robj) -> Robj {
     guard(|| {
-        let kind = text(&kind, "kind")?;
-        let any = Any::of_handle(&handle, kind, None)?;
-        let taken = match &any {
-            Any::Secret(_) => drop_value::<Secret>(&handle),
-            Any::Credential(_) => drop_value::<ProviderCredential>(&handle),
-            Any::Entry(_) => drop_value::<EnvSecret>(&handle),
+        let id = match text(&kind, "kind")? {
+            "auth" => {
+                let auth = crate::auth::of_handle(&handle)?;
+                drop_value::<Arc<ModelAuth>>(&handle)?;
+                auth.id().to_owned()
+            }
+            "request" => {
+                let request = crate::request::of_handle(&handle)?;
+                drop_value::<Arc<HttpRequest>>(&handle)?;
+                request.id().to_owned()
+            }
+            kind => {
+                let any = Any::of_handle(&handle, kind, None)?;
+                match &any {
+                    Any::Secret(_) => drop_value::<Secret>(&handle),
+                    Any::Credential(_) => drop_value::<ProviderCredential>(&handle),
+                    Any::Entry(_) => drop_value::<EnvSecret>(&handle),
+                }?;
+                any.secret().id().to_owned()
+            }
         };
-        taken?;
-        let id = any.secret().id().to_owned();
-        known::forget(any.secret());
-        drop(any);
+        // The last holder may be gone by now.
+        let _ = known::forget_id(&id);
         Ok(known::is_known(&id).into())
     })
 }

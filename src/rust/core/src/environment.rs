@@ -8,7 +8,7 @@ use serde_json::{json, Value};
 
 use crate::misuse::Misuse;
 use crate::private::Private;
-use crate::secret::{known, EnvSecret};
+use crate::secret::{known, EnvSecret, OpenEntry};
 
 /// Where an entry's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,10 @@ struct Held {
 
 #[derive(Clone)]
 enum Bytes {
+    /// What nobody named: the minimal set, and what comes with everything.
     Plain(Vec<u8>),
+    /// What was named, which no provider's credential is meanwhile.
+    Open(OpenEntry),
     Secret(EnvSecret),
 }
 
@@ -99,6 +102,7 @@ impl Bytes {
     fn get(&self) -> &[u8] {
         match self {
             Self::Plain(bytes) => bytes,
+            Self::Open(entry) => entry.value(),
             Self::Secret(entry) => entry.secret().expose(),
         }
     }
@@ -258,7 +262,7 @@ impl Environment {
                 }
                 Source::Literal(value) => Held {
                     kind: Kind::Literal,
-                    value: Bytes::Plain(value.clone().into_bytes()),
+                    value: Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
                 },
                 Source::Secret(entry) => Held {
                     kind: Kind::Secret,
@@ -267,7 +271,7 @@ impl Environment {
                 Source::Inherit => match std::env::var_os(name) {
                     Some(value) => Held {
                         kind: Kind::Inherited,
-                        value: Bytes::Plain(value.as_bytes().to_vec()),
+                        value: Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
                     },
                     None => {
                         return Err(bad(name, format!(
@@ -276,9 +280,6 @@ impl Environment {
                     }
                 },
             };
-            if let Bytes::Plain(value) = &held.value {
-                known::check_plain_entry(name, value)?;
-            }
             entries.insert(name.to_owned(), held);
         }
         // What a command gets may come back in any later text, also when the capability is gone.
@@ -306,7 +307,8 @@ impl Environment {
     /// The same environment with only the named entries beside the minimal set.
     ///
     /// # Errors
-    /// `wider` when a name is not there.
+    /// `wider` when a name is not there; `purpose` when what came with everything is named now, and is a provider's
+    /// credential.
     pub fn narrow(&self, keep: &[String]) -> Result<Self, Misuse> {
         if let Some(name) = keep.iter().find(|name| !self.entries.contains_key(*name)) {
             return Err(Misuse::new(
@@ -317,7 +319,13 @@ impl Environment {
         }
         // From the minimal set again, for what had taken the place of one of its entries.
         let mut entries = minimal(self.git.is_some());
-        entries.extend(keep.iter().map(|name| (name.clone(), self.entries[name].clone())));
+        for name in keep {
+            let mut held = self.entries[name].clone();
+            if let (Kind::Inherited, Bytes::Plain(value)) = (held.kind, &held.value) {
+                held.value = Bytes::Open(OpenEntry::new(name, value)?);
+            }
+            entries.insert(name.clone(), held);
+        }
         Ok(Self {
             entries,
             inherit_all: false,
@@ -501,6 +509,74 @@ mod tests {
         assert_eq!(shown, Environment::new(&spec(&canary())).unwrap().describe());
         drop(environment);
         assert!(known::redactor().mask(value.as_bytes()).count > 0);
+    }
+
+    fn one(source: Source) -> EnvironmentSpec {
+        let name = "RHOCAP_TEST_OPEN".to_owned();
+        EnvironmentSpec {
+            entries: vec![Entry { name, source }],
+            ..EnvironmentSpec::default()
+        }
+    }
+
+    #[test]
+    fn what_commands_get_in_the_open_is_no_providers_in_both_orders() {
+        use crate::secret::tests::{canary, credential_of, soon};
+        let kind = |made: Result<Environment, Misuse>| made.err().map(|misuse| misuse.kind);
+        let value = canary();
+        let text = format!("Bearer {value}");
+        std::env::set_var("RHOCAP_TEST_OPEN", &text);
+        let everything = EnvironmentSpec {
+            inherit_all: true,
+            ..EnvironmentSpec::default()
+        };
+        let whole = Environment::new(&everything).unwrap();
+        let name = ["RHOCAP_TEST_OPEN".to_owned()];
+        let named = || [one(Source::Literal(text.clone())), one(Source::Inherit)];
+
+        // What comes with everything is meant, until it is named.
+        let credential = credential_of(&value).unwrap();
+        assert_eq!(kind(whole.narrow(&name)), Some("purpose"));
+        assert_eq!(kind(Environment::new(&everything)), None);
+        for spec in named() {
+            assert_eq!(kind(Environment::new(&spec)), Some("purpose"));
+        }
+        drop(credential);
+
+        let made = || credential_of(&value).err().map(|misuse| misuse.kind);
+        let mut environments: Vec<_> = named().iter().map(|spec| Environment::new(spec).unwrap()).collect();
+        environments.push(whole.narrow(&name).unwrap());
+        std::env::remove_var("RHOCAP_TEST_OPEN");
+        for environment in environments {
+            assert!(soon(|| made() == Some("purpose")));
+            // A copy and a narrower one hold it as well, and no longer than they are there.
+            let (copy, kept) = (environment.clone(), environment.narrow(&name).unwrap());
+            let none = environment.narrow(&[]).unwrap();
+            drop(environment);
+            assert_eq!(made(), Some("purpose"));
+            drop(copy);
+            assert_eq!(made(), Some("purpose"));
+            drop(kept);
+            assert_eq!(none.names().count(), MINIMAL.len());
+        }
+        assert!(soon(|| made().is_none()));
+    }
+
+    #[test]
+    fn what_was_not_meant_as_one_takes_no_credential_away() {
+        use crate::secret::tests::{canary, credential_of};
+        let place = format!("/opt/{}/bin", &canary()[..6]);
+        let inside = &place[5..11];
+        let environment = Environment::new(&one(Source::Literal(place.clone()))).unwrap();
+        // A short one by chance in another value, a long one that holds that value, and another one.
+        assert!(credential_of(inside).is_ok());
+        assert!(credential_of(&format!("{place}{}", canary())).is_ok());
+        assert!(credential_of(&canary()).is_ok());
+        assert!(credential_of(&place).is_err());
+        drop(environment);
+        let short = &canary()[..7];
+        let _environment = Environment::new(&one(Source::Literal(short.to_owned()))).unwrap();
+        assert!(credential_of(short).is_err());
     }
 
     #[test]

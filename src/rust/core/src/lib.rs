@@ -5,6 +5,7 @@
 //! [`receipt::Receipt`]. Nothing here knows of R.
 
 pub mod admission;
+pub mod authority;
 mod beneath;
 pub mod capability;
 pub mod carve_out;
@@ -27,7 +28,7 @@ mod per_process;
 pub mod policy;
 pub mod private;
 pub mod process;
-mod random;
+pub mod random;
 pub mod receipt;
 pub mod redact;
 mod remove_all;

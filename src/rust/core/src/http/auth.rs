@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::header::{Given, Headers};
+use super::open;
 use super::reference::{HeaderCredential, Place, Reference};
 use super::url::Url;
 use crate::misuse::Misuse;
@@ -15,19 +16,20 @@ pub struct ModelAuth {
     key: Arc<Reference>,
     headers: Headers,
     base_url: String,
+    short: Vec<String>,
 }
 
 impl ModelAuth {
-    /// An auth. `base_url` may be empty; `others` is text that comes with it and must not be the key.
+    /// An auth. `base_url` may be empty; `others` is what comes with it as text or bytes.
     ///
     /// # Errors
-    /// `url` for a base that is none, or names a user; `value` when the key stands in `others` or in `base_url`; those
-    /// of [`Headers::new`].
+    /// `url` for a base that is none, or names a user; `value` when a known secret stands in `others`, in `base_url` or
+    /// in a header as text; those of [`Headers::new`].
     pub fn new(
         key: ProviderCredential,
         headers: Vec<(String, Given)>,
         base_url: &str,
-        others: &[String],
+        others: &[Vec<u8>],
     ) -> Result<Self, Misuse> {
         let hosts = host_texts(&key);
         let headers = Headers::new(headers, &hosts)?;
@@ -49,20 +51,25 @@ impl ModelAuth {
             }
         }
         let reference = Reference::new(HeaderCredential::raw(key), Place::Header);
-        let shows = |text: &str| reference.echo().mask(text.as_bytes()).count > 0;
-        if shows(base_url) || others.iter().any(|text| shows(text)) {
-            return Err(Misuse::new(
-                "value",
-                "The key itself stands in `base_url` or `metadata`, where it would be shown. Give it as `api_key` \
-                 alone.",
-            ));
+        open::check("base_url", "`base_url`", base_url.as_bytes())?;
+        for other in others {
+            open::check("metadata", "`metadata`", other)?;
         }
+        headers.check()?;
+        let id = crate::random::hex(16);
         Ok(Self {
-            id: crate::random::hex(16),
+            short: headers.owned_by(&id),
+            id,
             key: reference,
             headers,
             base_url: base_url.to_owned(),
         })
+    }
+
+    /// The names of the headers whose credentials were given as text, and are short.
+    #[must_use]
+    pub fn short(&self) -> &[String] {
+        &self.short
     }
 
     /// A random, public name.
@@ -122,6 +129,7 @@ impl fmt::Debug for ModelAuth {
             .field("key", &self.key)
             .field("headers", &self.headers)
             .field("base_url", &self.base_url)
+            .field("short", &self.short)
             .finish()
     }
 }
@@ -138,11 +146,11 @@ mod tests {
         let key = || credential(&value, "a.example");
         let kind = |result: Result<ModelAuth, Misuse>| result.err().map(|misuse| misuse.kind);
         assert_eq!(
-            kind(ModelAuth::new(key(), vec![], "https://a.example/v1", &["x".to_owned()])),
+            kind(ModelAuth::new(key(), vec![], "https://a.example/v1", &[b"x".to_vec()])),
             None
         );
         assert_eq!(
-            kind(ModelAuth::new(key(), vec![], "", std::slice::from_ref(&value))),
+            kind(ModelAuth::new(key(), vec![], "", &[value.clone().into_bytes()])),
             Some("value")
         );
         let base = format!("https://a.example/{value}");

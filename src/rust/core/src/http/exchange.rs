@@ -5,9 +5,9 @@ use std::sync::Arc;
 use secrecy::zeroize::Zeroizing;
 
 use super::header;
-use super::host::{split_port, Host};
 use super::reference::{self, joined, Place, Reference};
 use super::url::Url;
+use crate::authority::{split_port, Host};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
 use crate::redact::Redactor;
@@ -217,7 +217,7 @@ fn check_place(
              https or wss, without white space, backslashes and characters of other alphabets in its host.",
         )
     })?;
-    let host = shown(url.host().as_str());
+    let host = shown(&url.host().to_string());
     if url.has_userinfo() {
         return Err(refused(
             "userinfo",
@@ -235,7 +235,7 @@ fn check_place(
     }
     for reference in used {
         let credential = reference.value().credential();
-        if !credential.allows(url.host().as_str(), url.port(), url.scheme().port()) {
+        if !credential.allows(url.host(), url.port(), url.scheme().port()) {
             let place = match url.port() {
                 port if port == url.scheme().port() => host.clone(),
                 port => format!("{host}:{port}"),
@@ -275,6 +275,10 @@ fn check_place(
             )
             .with("host", &host));
         }
+    }
+    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    if let Some((name, why)) = header::misleading(lines) {
+        return Err(refused("header", format!("The header `{}` {why}", shown(name))));
     }
     Ok(())
 }
@@ -468,6 +472,19 @@ mod tests {
         for (name, value) in [("X", "a\r\nHost: evil.net"), ("X\r\nHost", "evil.net"), ("X", "a\0")] {
             let headers = [(name, value), ("x-api-key", reference.text())];
             assert_eq!(code(send("https://a.example", &headers, None)), "header", "{name:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_hides_another_request() {
+        let reference = raw(&canary(), "a.example", Place::Header);
+        for lines in [
+            [("Transfer-Encoding", "chunked"), ("Content-Length", "1")],
+            [("Content-Length", "1"), ("Transfer-Encoding", "chunked")],
+            [("Connection", "x-api-key"), ("Accept", "a/b")],
+        ] {
+            let headers = [lines[0], lines[1], ("x-api-key", reference.text())];
+            assert_eq!(code(send("https://a.example", &headers, None)), "header", "{lines:?}");
         }
     }
 

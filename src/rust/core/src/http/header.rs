@@ -1,14 +1,15 @@
-//! Header names and values, which names carry credentials, and lists of headers with references.
+//! Header names and values, and lists of headers with references.
 
 use std::fmt;
 use std::sync::Arc;
 
+use super::open;
 use super::reference::{self, HeaderCredential, Place, Reference};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
 use crate::redact::MARKER;
-use crate::secret::source;
-use crate::secret::{known, ProviderCredential, SourceKind};
+use crate::secret::name::is_secret_field;
+use crate::secret::{known, source, ProviderCredential, Secret, SourceKind};
 
 /// Whether `name` is a header name: a token of RFC 9110.
 #[must_use]
@@ -27,30 +28,6 @@ pub fn is_value(value: &[u8]) -> bool {
         && !blank(value.last())
 }
 
-/// Whether a header of this name carries a credential, so that its value is never shown.
-#[must_use]
-pub fn is_sensitive(name: &str) -> bool {
-    const PARTS: [&str; 9] = [
-        "authorization",
-        "cookie",
-        "api-key",
-        "apikey",
-        "secret",
-        "password",
-        "passwd",
-        "credential",
-        "signature",
-    ];
-    /// They mark a request or a connection, and open nothing.
-    const HARMLESS: [&str; 2] = ["idempotency-key", "sec-websocket-key"];
-    let name = name.to_ascii_lowercase().replace('_', "-");
-    // A number of tokens is not one.
-    let token = || name.split('-').any(|word| word.ends_with("token"));
-    PARTS.iter().any(|part| name.contains(part))
-        || token()
-        || (name.ends_with("-key") || name == "key") && !HARMLESS.iter().any(|harmless| name.ends_with(harmless))
-}
-
 /// What a header is given.
 pub enum Given {
     /// Text. Under a name that carries credentials it is taken as one.
@@ -65,7 +42,49 @@ pub struct Headers {
     lines: Vec<(String, String)>,
     /// What keeps the references alive.
     held: Vec<Arc<Reference>>,
+    /// The secrets that were given as text.
+    literals: Vec<Secret>,
 }
+
+/// A header that two programs could understand in two ways, so that they differ in where a request ends or in what
+/// it holds: its name, and what is wrong in words. RFC 9112, section 6.3; RFC 9110, section 7.6.1.
+///
+/// A name with `_` in place of `-` counts: to some servers it is the same.
+#[must_use]
+pub fn misleading<'a>(lines: impl IntoIterator<Item = (&'a str, &'a str)>) -> Option<(&'a str, &'static str)> {
+    let (mut length, mut encoding) = (false, false);
+    for (name, value) in lines {
+        let value = value.trim_ascii();
+        let mut words = value.split(',').map(|word| word.trim_ascii().to_ascii_lowercase());
+        let wrong = match name.to_ascii_lowercase().replace('_', "-").as_str() {
+            "content-length" if encoding => Some(BOTH),
+            "content-length" if std::mem::replace(&mut length, true) => Some("is given twice."),
+            "content-length" if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some("must be a number of bytes. Leave it out: the client says how long the body is.")
+            }
+            "transfer-encoding" if length => Some(BOTH),
+            "transfer-encoding" if std::mem::replace(&mut encoding, true) => Some("is given twice."),
+            "transfer-encoding" if !value.eq_ignore_ascii_case("chunked") => {
+                Some("can be `chunked` alone. Leave it out: the client says how it sends the body.")
+            }
+            "connection" if !words.all(|word| ["close", "keep-alive", "upgrade", "te"].contains(&word.as_str())) => {
+                Some("names a header that would be taken away on the way. It can be `close` or `keep-alive`.")
+            }
+            "upgrade" if !value.eq_ignore_ascii_case("websocket") => {
+                Some("asks for another protocol, in which nobody on the way looks at what is sent. Leave it out.")
+            }
+            "http2-settings" => Some("asks for another protocol. Leave it out."),
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            return Some((name, wrong));
+        }
+    }
+    None
+}
+
+const BOTH: &str = "stands beside one that says in another way where the body ends (`Content-Length`, \
+                    `Transfer-Encoding`): another request could be hidden in it. Leave both out.";
 
 impl Headers {
     /// Takes headers; a literal credential among them is bound to `hosts`.
@@ -101,7 +120,7 @@ impl Headers {
                     "has a value that cannot be sent: control characters cannot, nor white space at its ends.",
                 ))
             }
-            Given::Text(text) if is_sensitive(&name) && !text.is_empty() && !is_reference(&text) => {
+            Given::Text(text) if is_secret_field(&name) && !text.is_empty() && !is_reference(&text) => {
                 self.literal(&name, &text, hosts)?
             }
             Given::Text(text) => text,
@@ -117,15 +136,27 @@ impl Headers {
         text
     }
 
-    /// A credential that was given as text: what stands in its place.
+    /// A credential that was given as text: what stands in its place. Errors name the header.
     fn literal(&mut self, name: &str, text: &str, hosts: &[String]) -> Result<String, Misuse> {
+        self.taken(name, text, hosts).map_err(|misuse| {
+            let shown = display_bounded(name.as_bytes(), 256);
+            let message = format!(
+                "The header `{shown}` is taken for a credential because of its name. {}",
+                misuse.message
+            );
+            Misuse { message, ..misuse }.with("header", shown)
+        })
+    }
+
+    fn taken(&mut self, name: &str, text: &str, hosts: &[String]) -> Result<String, Misuse> {
         // `Bearer` and the like are no part of what is secret.
         let (scheme, value) = match text.split_once(' ') {
             Some((scheme, value)) if scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) => (scheme, value),
             _ => ("", text),
         };
         let secret = source::given(value.as_bytes(), SourceKind::Literal, name)?;
-        let credential = ProviderCredential::new(secret, hosts)?;
+        let credential = ProviderCredential::new(secret.clone(), hosts)?;
+        self.literals.push(secret);
         let reference = self.hold(HeaderCredential::raw(credential));
         Ok(if scheme.is_empty() {
             reference
@@ -146,12 +177,48 @@ impl Headers {
         self.lines.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 
+    /// Refuses a known secret in what stands here as text, and headers that are [`misleading`].
+    ///
+    /// # Errors
+    /// `value`, `header`.
+    pub(super) fn check(&self) -> Result<(), Misuse> {
+        for (name, value) in &self.lines {
+            let shown = display_bounded(name.as_bytes(), 256);
+            open::check("headers", "The name of a header", name.as_bytes())?;
+            open::check("headers", &format!("The header `{shown}`"), value.as_bytes())?;
+        }
+        let lines = self.lines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        match misleading(lines) {
+            Some((name, why)) => {
+                let shown = display_bounded(name.as_bytes(), 256);
+                Err(Misuse::new("header", format!("The header `{shown}` {why}")).with("name", shown))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Says of the secrets that were given as text to what they belong; gives the names of the short ones.
+    pub(super) fn owned_by(&self, owner: &str) -> Vec<String> {
+        for secret in &self.literals {
+            known::own(secret, owner);
+        }
+        let short = self.literals.iter().filter(|secret| secret.is_short());
+        short.map(|secret| secret.label().to_owned()).collect()
+    }
+
+    /// The value of the first header of this name.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        let named = |(known, _): &&(String, String)| known.replace('_', "-").eq_ignore_ascii_case(name);
+        self.lines.iter().find(named).map(|(_, value)| value.as_str())
+    }
+
     /// All of `others`, which take the place of those of the same name.
     #[must_use]
     pub fn replaced_by(mut self, others: Self) -> Self {
         self.lines.retain(|(name, _)| !others.has(name));
         self.lines.extend(others.lines);
         self.held.extend(others.held);
+        self.literals.extend(others.literals);
         self
     }
 
@@ -161,7 +228,7 @@ impl Headers {
         let redactor = known::redactor();
         let shown = |(name, value): &(String, String)| {
             let text = shown_references(value);
-            let text = if is_sensitive(name) && text == *value && !value.is_empty() {
+            let text = if is_secret_field(name) && text == *value && !value.is_empty() {
                 MARKER.to_owned()
             } else {
                 redactor.mask_text(&text).text.into_owned()
@@ -281,6 +348,80 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_a_literal_name_its_header() {
+        let message = |value: &str| {
+            let given = vec![("X-Api-Key".to_owned(), text(value))];
+            Headers::new(given, &hosts()).unwrap_err()
+        };
+        let entry = canary();
+        let _entry = crate::secret::EnvSecret::new(crate::secret::tests::secret(&entry), false).unwrap();
+        for (value, kind) in [
+            ("abc", "short_secret"),
+            ("password", "ordinary_secret"),
+            (entry.as_str(), "purpose"),
+        ] {
+            let misuse = message(value);
+            assert_eq!(misuse.kind, kind);
+            assert!(misuse.message.contains("`X-Api-Key`"), "{misuse}");
+        }
+    }
+
+    #[test]
+    fn literals_are_forgotten_with_their_owner() {
+        let (value, owner) = (canary(), crate::random::hex(16));
+        let given = vec![
+            ("Authorization".to_owned(), text(&format!("Bearer {value}"))),
+            ("X-Api-Key".to_owned(), text(&canary()[..6])),
+        ];
+        let headers = Headers::new(given, &hosts()).unwrap();
+        assert_eq!(headers.owned_by(&owner), ["X-Api-Key"]);
+        let masked = || known::redactor().mask(value.as_bytes()).count > 0;
+        headers.literals.iter().for_each(known::remember);
+        drop(headers);
+        assert!(masked() && known::is_known(&owner));
+        assert!(known::forget_id(&owner));
+        assert!(crate::secret::tests::soon(|| !masked() && !known::is_known(&owner)));
+    }
+
+    #[test]
+    fn what_two_programs_could_read_in_two_ways() {
+        let te = ("Transfer-Encoding", "chunked");
+        let length = ("Content-Length", "5");
+        for (lines, wanted) in [
+            (vec![te], None),
+            (vec![length], None),
+            (
+                vec![("Connection", "close"), ("TE", "trailers"), ("Keep-Alive", "timeout=5")],
+                None,
+            ),
+            (vec![("Connection", "Upgrade"), ("Upgrade", "websocket")], None),
+            (vec![te, length], Some("Content-Length")),
+            (vec![length, te], Some("Transfer-Encoding")),
+            (
+                vec![length, ("transfer_encoding", "chunked")],
+                Some("transfer_encoding"),
+            ),
+            (vec![te, ("CONTENT-LENGTH", "5")], Some("CONTENT-LENGTH")),
+            (vec![length, length], Some("Content-Length")),
+            (vec![te, te], Some("Transfer-Encoding")),
+            (
+                vec![("Transfer-Encoding", "chunked, identity")],
+                Some("Transfer-Encoding"),
+            ),
+            (vec![("Transfer-Encoding", "xchunked")], Some("Transfer-Encoding")),
+            (vec![("Content-Length", "+5")], Some("Content-Length")),
+            (vec![("Content-Length", "5, 5")], Some("Content-Length")),
+            (vec![("Content-Length", "")], Some("Content-Length")),
+            (vec![("Connection", "close, Authorization")], Some("Connection")),
+            (vec![("Connection", "Content-Length")], Some("Connection")),
+            (vec![("Upgrade", "h2c")], Some("Upgrade")),
+            (vec![("HTTP2-Settings", "AAMAAABk")], Some("HTTP2-Settings")),
+        ] {
+            assert_eq!(misleading(lines.clone()).map(|(name, _)| name), wanted, "{lines:?}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_sent_is_refused() {
         for (name, value) in [("a b", "c"), ("a", "b\r\nc"), ("", "c"), ("a", " b")] {
             assert_eq!(
@@ -321,38 +462,6 @@ mod tests {
         }
         for value in ["a\r\nX: y", "a\n", "a\0", " a", "a\t", "\u{7f}"] {
             assert!(!is_value(value.as_bytes()), "{value:?}");
-        }
-    }
-
-    #[test]
-    fn names_that_carry_credentials() {
-        for name in [
-            "Authorization",
-            "proxy-authorization",
-            "X-API-Key",
-            "x_api_key",
-            "Cookie",
-            "api-key",
-            "X-Goog-Api-Key",
-            "X-Auth-Token",
-            "PRIVATE-TOKEN",
-            "X-CSRFToken",
-            "X-Signing-Key",
-        ] {
-            assert!(is_sensitive(name), "{name}");
-        }
-        for name in [
-            "Accept",
-            "Content-Type",
-            "User-Agent",
-            "x-request-id",
-            "keep-alive",
-            "X-Max-Tokens",
-            "x-ratelimit-remaining-tokens",
-            "Idempotency-Key",
-            "Sec-WebSocket-Key",
-        ] {
-            assert!(!is_sensitive(name), "{name}");
         }
     }
 }

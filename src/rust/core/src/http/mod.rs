@@ -5,17 +5,11 @@
 //! is bound to.
 
 pub mod auth;
-mod base64;
+pub(crate) mod base64;
 pub mod echo;
 pub mod exchange;
 pub mod header;
-pub mod host;
+mod open;
 pub mod reference;
 pub mod request;
 pub mod url;
-
-/// A random, public name.
-#[must_use]
-pub fn random_id() -> String {
-    crate::random::hex(16)
-}

@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use super::auth::{host_texts, ModelAuth};
 use super::header::{self, Given, Headers};
+use super::open;
 use super::reference::{self, HeaderCredential, Place, Reference};
 use super::url::{percent_encode_into, Url};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
 use crate::redact::MARKER;
+use crate::secret::name::is_secret_field;
 use crate::secret::{known, ProviderCredential};
 
 /// The methods that are known.
@@ -132,6 +134,7 @@ pub struct HttpRequest {
     response_headers: Vec<String>,
     convert: bool,
     held: Vec<Arc<Reference>>,
+    short: Vec<String>,
 }
 
 /// The reference of a credential that stands in a declared field.
@@ -176,8 +179,9 @@ impl HttpRequest {
     /// A request.
     ///
     /// # Errors
-    /// `value` for an unknown method, `url` for what is no URL or names a user, and those of
-    /// [`Headers::new`].
+    /// `value` for an unknown method, and where a known secret stands as text: in the URL, in a header, in the body or
+    /// in `response_headers`; `url` for what is no URL or names a user; `header` for one that is
+    /// [`misleading`](header::misleading); those of [`Headers::new`].
     pub fn new(spec: RequestSpec<'_>) -> Result<Self, Misuse> {
         let upper = spec.method.to_ascii_uppercase();
         let method = METHODS.into_iter().find(|known| *known == upper).ok_or_else(|| {
@@ -209,15 +213,28 @@ impl HttpRequest {
                 Headers::new(vec![("Authorization".to_owned(), Given::Credential(value))], &hosts)?
             }
         };
-        headers = headers.replaced_by(Headers::new(spec.headers, &own)?);
+        let id = crate::random::hex(16);
+        let own_headers = Headers::new(spec.headers, &own)?;
+        let short = own_headers.owned_by(&id);
+        headers = headers.replaced_by(own_headers);
         if let Some(media_type) = spec.body.media_type().filter(|_| !headers.has("content-type")) {
             headers.add("Content-Type".to_owned(), Given::Text(media_type.to_owned()), &own)?;
         }
+        // Now that every secret of it is known.
+        open::check("url", "`url`", whole.as_bytes())?;
+        open::check("query", "`query`", url.as_bytes())?;
+        headers.check()?;
+        open::check("body", "`body`", spec.body.bytes().unwrap_or_default())?;
+        for name in &spec.response_headers {
+            open::check("response_headers", "`response_headers`", name.as_bytes())?;
+        }
+        check_length(&headers, &spec.body)?;
         Ok(Self {
-            id: crate::random::hex(16),
+            id,
             method,
             url,
             headers,
+            short,
             body: spec.body,
             timeout_ms: spec.timeout_ms,
             response_headers: spec.response_headers,
@@ -230,6 +247,12 @@ impl HttpRequest {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The names of the headers whose credentials were given as text, and are short.
+    #[must_use]
+    pub fn short(&self) -> &[String] {
+        &self.short
     }
 
     /// The method, in upper case.
@@ -275,14 +298,29 @@ impl HttpRequest {
     }
 }
 
+/// A length that is named is that of the body; with a reference in it, nobody knows it yet.
+fn check_length(headers: &Headers, body: &Body) -> Result<(), Misuse> {
+    let bytes = body.bytes().unwrap_or_default();
+    let wrong = |named: &str| {
+        let named = named.trim_ascii().parse::<usize>().ok();
+        named != Some(bytes.len()) || !reference::spans(bytes).is_empty()
+    };
+    if headers.value("content-length").is_some_and(wrong) {
+        return Err(Misuse::new(
+            "header",
+            "The header `Content-Length` is not the length of what is sent, so that what follows could be taken for \
+             another request. Leave it out: the client says how long the body is.",
+        )
+        .with("name", "Content-Length"));
+    }
+    Ok(())
+}
+
 /// A URL for eyes: no userinfo, no values of fields that carry credentials, nothing that is known.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
-    // Names of fields that no header has.
-    const FIELDS: [&str; 7] = ["auth", "jwt", "pass", "pat", "pwd", "sig", "sid"];
     let hidden = |name: &str, value: &str| {
-        let secret = header::is_sensitive(name) || FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field));
-        secret && reference::spans(value.as_bytes()).is_empty() && !value.is_empty()
+        is_secret_field(name) && reference::spans(value.as_bytes()).is_empty() && !value.is_empty()
     };
     let text = match Url::parse(url) {
         Some(parsed) => parsed.shown(MARKER, hidden),
@@ -470,6 +508,110 @@ mod tests {
         );
         for url in ["https://u:p@a.example/", "/x", "a.example", "https://a example"] {
             assert_eq!(kind(spec(url)), Some("url"), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_known_secret_is_no_text_of_a_request() {
+        let value = canary();
+        let held = crate::secret::tests::secret(&value);
+        let url = "https://a.example/";
+        let header = |name: &str, value: &str| vec![(name.to_owned(), Given::Text(value.to_owned()))];
+        let text = |value: &str| Field::Text(value.to_owned());
+        let argument = |spec: RequestSpec<'_>| {
+            let misuse = HttpRequest::new(spec).expect_err("it is refused");
+            assert_eq!(misuse.kind, "value", "{misuse}");
+            assert!(!misuse.message.contains(&value), "{misuse}");
+            misuse
+                .fields
+                .iter()
+                .find(|(name, _)| *name == "argument")
+                .unwrap()
+                .1
+                .clone()
+        };
+        let path = format!("{url}{value}");
+        let query = format!("{url}?api_key={value}");
+        let fragment = format!("{url}#{value}");
+        for url in [&path, &query, &fragment] {
+            assert_eq!(argument(spec(url)), "url");
+        }
+        let fields = [("k".to_owned(), text(&value)), (value.clone(), text("v"))];
+        for field in fields {
+            let query = vec![field];
+            assert_eq!(argument(RequestSpec { query, ..spec(url) }), "query");
+        }
+        let reference = Reference::new(HeaderCredential::raw(credential(&canary(), "a.example")), Place::Header);
+        let beside = format!("{} {value}", reference.text());
+        for headers in [
+            header("X-Custom", &value),
+            header("X-Custom", &format!("Bearer {value}")),
+            header(&value, "v"),
+            header("Authorization", &beside),
+        ] {
+            assert_eq!(argument(RequestSpec { headers, ..spec(url) }), "headers");
+        }
+        let mut kept = Vec::new();
+        for body in [
+            Body::Text(value.clone()),
+            Body::Bytes([b"\0\xff", value.as_bytes(), b"\0"].concat()),
+            json(&serde_json::json!({"a": [{"b": value}]})),
+            json(&serde_json::json!({ value.as_str(): 1 })),
+            form(vec![("k".to_owned(), text(&format!("a b/{value}")))], &mut kept),
+        ] {
+            assert_eq!(argument(RequestSpec { body, ..spec(url) }), "body");
+        }
+        let response_headers = vec![value.clone()];
+        assert_eq!(
+            argument(RequestSpec {
+                response_headers,
+                ..spec(url)
+            }),
+            "response_headers"
+        );
+        // Where it has a place it stands, also beside what only looks like one.
+        let other = format!("{url}?api_key={}", canary());
+        for name in ["Authorization", "X-Auth", "Cookie", "x-api-key"] {
+            let headers = header(name, &value);
+            assert!(
+                HttpRequest::new(RequestSpec {
+                    headers,
+                    ..spec(&other)
+                })
+                .is_ok(),
+                "{name}"
+            );
+        }
+        // One that is known through this request alone.
+        let literal = canary();
+        let both = format!("{url}?k={literal}");
+        let headers = header("Authorization", &format!("Bearer {literal}"));
+        assert!(HttpRequest::new(RequestSpec { headers, ..spec(&both) }).is_err());
+        drop(held);
+        assert!(crate::secret::tests::soon(|| HttpRequest::new(spec(&query)).is_ok()));
+    }
+
+    #[test]
+    fn a_length_is_that_of_the_body() {
+        let mut kept = Vec::new();
+        let key = || Field::Credential(credential(&canary(), "a.example"));
+        let with_key = form(vec![("k".to_owned(), key())], &mut kept);
+        let size = with_key.bytes().map_or(0, <[u8]>::len).to_string();
+        for (length, body, wanted) in [
+            ("0", Body::None, None),
+            ("1", Body::None, Some("header")),
+            ("3", Body::Text("abc".to_owned()), None),
+            ("2", Body::Text("abc".to_owned()), Some("header")),
+            ("99999999999999999999999", Body::Text("abc".to_owned()), Some("header")),
+            (size.as_str(), with_key, Some("header")),
+        ] {
+            let headers = vec![("content-length".to_owned(), Given::Text(length.to_owned()))];
+            let made = HttpRequest::new(RequestSpec {
+                headers,
+                body,
+                ..spec("https://a.example/")
+            });
+            assert_eq!(made.err().map(|misuse| misuse.kind), wanted, "{length}");
         }
     }
 

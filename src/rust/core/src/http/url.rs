@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::host::{split_port, Host};
+use crate::authority::{split_port, Host};
 
 /// The parts of an absolute `http`, `https`, `ws` or `wss` URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +190,7 @@ mod tests {
     fn the_parts() {
         let url = Url::parse("HTTPS://Api.Example.COM.:8443/v1/x?key=1&b#frag").unwrap();
         assert_eq!(url.scheme(), Scheme::Https);
-        assert_eq!(url.host().as_str(), "api.example.com");
+        assert_eq!(url.host().to_string(), "api.example.com");
         assert_eq!(url.port(), 8443);
         assert_eq!(url.query(), Some("key=1&b"));
         assert_eq!(url.fragment(), Some("frag"));
@@ -232,9 +232,9 @@ mod tests {
     fn userinfo_is_found_at_the_last_at_sign() {
         let url = Url::parse("https://good.example@evil.example/").unwrap();
         assert!(url.has_userinfo());
-        assert_eq!(url.host().as_str(), "evil.example");
+        assert_eq!(url.host().to_string(), "evil.example");
         let url = Url::parse("https://a@b@c/").unwrap();
-        assert_eq!(url.host().as_str(), "c");
+        assert_eq!(url.host().to_string(), "c");
     }
 
     #[test]

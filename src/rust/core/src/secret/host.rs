@@ -1,8 +1,8 @@
 //! The hosts that a credential may be sent to.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::authority::{split_port, Host};
 use crate::escape::display;
 use crate::misuse::Misuse;
 
@@ -21,9 +21,7 @@ pub struct HostPattern {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
-    V4(Ipv4Addr),
-    V6(Ipv6Addr),
-    Exact(String),
+    Exact(Host),
     /// Hosts that end in this, which starts with a dot.
     Below(String),
 }
@@ -40,16 +38,16 @@ impl HostPattern {
         };
         let (host, port) = split_port(text).ok_or_else(|| bad(FORM))?;
         let below = host.strip_prefix("*.");
-        let name = parse_name(below.unwrap_or(host)).ok_or_else(|| {
+        let named = Host::parse(below.unwrap_or(host)).ok_or_else(|| {
             bad(if text.is_ascii() {
                 FORM
             } else {
                 "write its ASCII form (xn--...)."
             })
         })?;
-        let name = match (below, name) {
-            (None, name) => name,
-            (Some(_), Name::Exact(domain)) if domain.contains('.') => Name::Below(format!(".{domain}")),
+        let name = match (below, named) {
+            (None, host) => Name::Exact(host),
+            (Some(_), Host::Name(domain)) if domain.contains('.') => Name::Below(format!(".{domain}")),
             (Some(_), _) => {
                 return Err(bad(
                     "a pattern needs a domain of two names at least, as \"*.example.org\".",
@@ -61,16 +59,11 @@ impl HostPattern {
 
     /// Whether the place is meant; `default` is the port of the scheme in use.
     #[must_use]
-    pub fn matches(&self, host: &str, port: u16, default: u16) -> bool {
-        let bare = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
-        let given = match bare {
-            Some(inner) => inner.parse().ok().map(Name::V6),
-            None => parse_name(host),
-        };
-        let Some(given) = given else { return false };
-        let named = match (&self.name, &given) {
-            (Name::Below(end), Name::Exact(name)) => name.len() > end.len() && name.ends_with(end.as_str()),
-            (one, other) => one == other,
+    pub fn matches(&self, host: &Host, port: u16, default: u16) -> bool {
+        let named = match (&self.name, host) {
+            (Name::Exact(one), other) => one == other,
+            (Name::Below(end), Host::Name(name)) => name.len() > end.len() && name.ends_with(end.as_str()),
+            (Name::Below(_), _) => false,
         };
         named && port == self.port.unwrap_or(default)
     }
@@ -79,46 +72,11 @@ impl HostPattern {
 impl fmt::Display for HostPattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
-            Name::V4(address) => write!(formatter, "{address}")?,
-            Name::V6(address) => write!(formatter, "[{address}]")?,
-            Name::Exact(name) => formatter.write_str(name)?,
+            Name::Exact(host) => write!(formatter, "{host}")?,
             Name::Below(end) => write!(formatter, "*{end}")?,
         }
         self.port.map_or(Ok(()), |port| write!(formatter, ":{port}"))
     }
-}
-
-fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
-    let end = text.rfind(']').map_or(0, |bracket| bracket + 1);
-    let Some(colon) = text[end..].find(':') else {
-        return Some((text, None));
-    };
-    let (host, port) = (&text[..end + colon], &text[end + colon + 1..]);
-    let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let port = port.parse().ok().filter(|port| digits && *port > 0)?;
-    Some((host, Some(port)))
-}
-
-fn parse_name(text: &str) -> Option<Name> {
-    if let Some(inner) = text.strip_prefix('[') {
-        return inner.strip_suffix(']')?.parse().ok().map(Name::V6);
-    }
-    let name = text.strip_suffix('.').unwrap_or(text);
-    if let Ok(address) = name.parse() {
-        return Some(Name::V4(address));
-    }
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-    };
-    // What ends in a number is an address in one of its other spellings.
-    let number =
-        |last: &str| last.bytes().all(|byte| byte.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x");
-    let plain = name.len() <= 253 && name.split('.').all(label) && !name.rsplit('.').next().is_some_and(number);
-    plain.then(|| Name::Exact(name.to_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -148,11 +106,9 @@ mod tests {
             ("localhost:8080", "LOCALHOST", 8080, true),
             ("api.example.org", "api.example.org%00", 443, false),
         ] {
-            assert_eq!(
-                HostPattern::parse(pattern).unwrap().matches(host, port, 443),
-                wanted,
-                "{pattern} {host}"
-            );
+            let bound = HostPattern::parse(pattern).unwrap();
+            let matches = Host::parse(host).is_some_and(|host| bound.matches(&host, port, 443));
+            assert_eq!(matches, wanted, "{pattern} {host}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use super::fork_safe::ForkSafe;
 use super::purpose::{self, Purposes};
-use super::{rules, Inner, Secret, Wiped};
+use super::{name, rules, Inner, Secret, Wiped};
 use crate::misuse::Misuse;
 use crate::per_process::PerProcess;
 use crate::redact::Redactor;
@@ -17,7 +17,6 @@ use crate::redact::Redactor;
 pub(super) struct Known {
     secrets: Vec<One>,
     ambient: Arc<Vec<Secret>>,
-    skipped: usize,
     pub(super) purposes: Purposes,
     /// Raised whenever another set of values is known.
     generation: u64,
@@ -28,9 +27,17 @@ pub(super) struct Known {
 #[derive(Clone)]
 struct One {
     id: String,
+    /// The public name of what made it for itself, and goes with it.
+    owner: Option<String>,
     alive: Weak<Inner>,
     /// Once it was given out it stays, also without another holder.
     kept: Option<Secret>,
+}
+
+impl One {
+    fn is_called(&self, id: &str) -> bool {
+        self.id == id || self.owner.as_deref() == Some(id)
+    }
 }
 
 impl Known {
@@ -59,6 +66,7 @@ pub(super) fn began(secret: &Secret) {
         let mut after = known.changed();
         after.secrets.push(One {
             id: secret.id().to_owned(),
+            owner: None,
             alive: secret.downgrade(),
             kept: None,
         });
@@ -96,7 +104,18 @@ pub fn forget(secret: &Secret) -> bool {
     forget_id(secret.id())
 }
 
-/// The same for one whose handle is gone, by its public name.
+/// Says that a secret was made for something that has a public name itself, by which it is forgotten too.
+pub(crate) fn own(secret: &Secret, owner: &str) {
+    store().update(|known| {
+        let mut after = known.clone();
+        for one in after.secrets.iter_mut().filter(|one| one.id == secret.id()) {
+            one.owner = Some(owner.to_owned());
+        }
+        (after, ())
+    });
+}
+
+/// The same for one whose handle is gone, by its public name or that of its owner.
 #[must_use]
 pub fn forget_id(id: &str) -> bool {
     keep(id, None)
@@ -107,19 +126,19 @@ fn keep(id: &str, secret: Option<&Secret>) -> bool {
     store().update(|known| {
         let mut after = known.changed();
         let mut before = false;
-        for one in after.secrets.iter_mut().filter(|one| one.id == id) {
+        for one in after.secrets.iter_mut().filter(|one| one.is_called(id)) {
             // The store still holds the one from before while this runs.
-            before = one.kept.is_some();
+            before |= one.kept.is_some();
             one.kept = secret.cloned();
         }
         (after, before)
     })
 }
 
-/// Whether the redactor knows a secret of this public name.
+/// Whether the redactor knows a secret of this public name, or of an owner of this name.
 #[must_use]
 pub fn is_known(id: &str) -> bool {
-    store().read().secrets.iter().any(|one| one.id == id)
+    store().read().secrets.iter().any(|one| one.is_called(id))
 }
 
 /// The redactor of everything that is known. It is made anew when that changed.
@@ -152,6 +171,28 @@ pub fn redactor() -> Arc<Redactor> {
     }
 }
 
+/// A secret that stands in `text` in one of its forms: one that is alive, or one of the environment that can be told
+/// from ordinary text wherever it stands.
+#[must_use]
+pub fn standing_in(text: &[u8]) -> Option<Secret> {
+    if redactor().spans(text).is_empty() {
+        return None;
+    }
+    // That was a known value, or only what has the shape or the name of one.
+    let known = store().read();
+    let ambient = known.ambient.iter().filter(|secret| !secret.is_short());
+    let mut all = known.live();
+    all.extend(ambient.cloned());
+    let stands = |secrets: &[Secret]| {
+        let values = secrets.iter().map(Secret::expose);
+        !Redactor::of_values(values).spans(text).is_empty()
+    };
+    if !stands(&all) {
+        return None;
+    }
+    all.into_iter().find(|secret| stands(std::slice::from_ref(secret)))
+}
+
 /// How many values of the environment are known, and how many were left out because they cannot be masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ambient {
@@ -167,15 +208,15 @@ pub struct Ambient {
 pub fn ambient() -> Ambient {
     let mut found = Vec::new();
     let mut skipped = 0;
-    for (name, value) in std::env::vars_os() {
+    for (variable, value) in std::env::vars_os() {
         let value = Wiped::of(value.into_vec());
-        let Some(name) = name.to_str().filter(|name| is_secret_name(name)) else {
+        let Some(variable) = variable.to_str().filter(|name| name::is_secret_name(name)) else {
             continue;
         };
         if rules::unfit(value.as_slice()).is_some() || is_place(value.as_slice()) {
             skipped += 1;
         } else {
-            found.push(Secret::ambient(value, name));
+            found.push(Secret::ambient(value, variable));
         }
     }
     let counted = Ambient {
@@ -185,7 +226,6 @@ pub fn ambient() -> Ambient {
     store().update(|known| {
         let mut after = known.changed();
         after.ambient = Arc::new(found);
-        after.skipped = skipped;
         (after, ())
     });
     counted
@@ -195,44 +235,6 @@ pub fn ambient() -> Ambient {
 #[must_use]
 pub fn can_be_masked(value: &[u8]) -> bool {
     value.len() >= rules::STRONG && rules::unfit(value).is_none()
-}
-
-/// Whether a variable of this name holds a secret.
-#[must_use]
-pub fn is_secret_name(name: &str) -> bool {
-    const ENDS: &[&str] = &[
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "PASS",
-        "PWD",
-        "PAT",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "AUTH",
-        "COOKIE",
-        "JWT",
-        "DSN",
-    ];
-    // Words are split by `_`, so that PATH and OLDPWD are none; KEY and TOKEN stand joined too (APIKEY).
-    const JOINED: &[&str] = &[
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "CREDENTIALS",
-    ];
-    let name = name.to_ascii_uppercase();
-    if name == "PWD" {
-        return false;
-    }
-    let last = name.rsplit('_').next().unwrap_or_default();
-    ENDS.contains(&last) || JOINED.iter().any(|end| last.ends_with(end))
 }
 
 /// A path, such as that of a socket or of a file with the secret, is no secret itself.
@@ -245,21 +247,9 @@ fn is_place(value: &[u8]) -> bool {
 
 /// Makes a credential or an entry known as such, unless it takes the place of the other kind.
 pub(super) fn claim(claim: &purpose::Claim<'_>) -> Result<(), Misuse> {
-    let (result, dropped) = with_purposes(|purposes| purposes.claim(claim));
-    drop(dropped);
+    let (result, looked) = with_purposes(|purposes| purposes.claim(claim));
+    drop(looked);
     result
-}
-
-/// Refuses an entry of an environment that is no secret, and is or holds a provider's credential that is alive.
-pub(crate) fn check_plain_entry(name: &str, value: &[u8]) -> Result<(), Misuse> {
-    let (holds, dropped) = with_purposes(|purposes| purposes.holds_credential(value));
-    drop(dropped);
-    if !holds {
-        return Ok(());
-    }
-    let subject = format!("The value of `{name}`");
-    let shared = format!("rho_environment({name} = rho_env_secret(secret, shared = TRUE))");
-    Err(purpose::not_for_tools(&subject, &shared).with("name", name))
 }
 
 #[cfg(test)]
@@ -333,36 +323,5 @@ mod tests {
         assert!(counted.skipped >= 2);
         assert!(masked(&value));
         assert!(!masked("true"));
-    }
-
-    #[test]
-    fn names_of_secrets() {
-        for name in [
-            "OPENAI_API_KEY",
-            "GITHUB_PAT",
-            "GH_TOKEN",
-            "my_secret",
-            "PGPASSWORD",
-            "APIKEY",
-            "AWS_SECRET_ACCESS_KEY",
-            "GOOGLE_CREDENTIALS",
-            "DB_PASS",
-            "DB_PWD",
-        ] {
-            assert!(is_secret_name(name), "{name}");
-        }
-        for name in [
-            "PATH",
-            "PWD",
-            "OLDPWD",
-            "HOME",
-            "R_HOME",
-            "COMPASS",
-            "SSH_AUTH_SOCK",
-            "KEYBOARD",
-            "TOKENIZERS",
-        ] {
-            assert!(!is_secret_name(name), "{name}");
-        }
     }
 }

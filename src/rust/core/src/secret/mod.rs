@@ -23,6 +23,7 @@ mod equal;
 mod fork_safe;
 mod host;
 pub mod known;
+pub mod name;
 mod purpose;
 mod reveal;
 mod rules;
@@ -36,7 +37,7 @@ use secrecy::{ExposeSecret, SecretSlice};
 
 pub use self::equal::alias;
 pub use self::host::HostPattern;
-pub use self::purpose::{EnvSecret, ProviderCredential};
+pub use self::purpose::{EnvSecret, OpenEntry, ProviderCredential};
 pub use self::reveal::reveal;
 pub use self::rules::{LONGEST, SHORTEST, STRONG};
 pub use self::wiped::Wiped;
@@ -219,6 +220,10 @@ pub(crate) mod tests {
 
     pub fn secret(value: &str) -> Secret {
         made(value).unwrap()
+    }
+
+    pub fn credential_of(value: &str) -> Result<ProviderCredential, Misuse> {
+        ProviderCredential::new(secret(value), &["api.example.org".to_owned()])
     }
 
     /// Whether it comes true soon: another test's look holds every secret for a moment.

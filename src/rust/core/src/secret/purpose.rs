@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use super::{equal, known, HostPattern, Secret};
+use super::{equal, known, HostPattern, Secret, Wiped, STRONG};
+use crate::authority::Host;
 use crate::misuse::Misuse;
+use crate::redact::Redactor;
 
 /// A credential for a provider: goes to the hosts it is bound to, and nowhere else.
 #[derive(Clone)]
@@ -13,6 +15,8 @@ pub struct ProviderCredential(Arc<Credential>);
 pub(super) struct Credential {
     secret: Secret,
     hosts: Vec<HostPattern>,
+    /// Finds the value in every form in which a program can take it apart again.
+    forms: Redactor,
 }
 
 /// A secret for the environment of commands.
@@ -22,6 +26,17 @@ pub struct EnvSecret(Arc<Entry>);
 pub(super) struct Entry {
     secret: Secret,
     shared: bool,
+}
+
+/// A value that commands get in the open: an entry that was given as it is or inherited by its name. As long as a
+/// holder is there it is no provider's credential.
+#[derive(Clone)]
+pub struct OpenEntry(Arc<Open>);
+
+pub(super) struct Open {
+    name: String,
+    // A credential may be among what was inherited before anybody said so.
+    value: Wiped,
 }
 
 impl ProviderCredential {
@@ -48,7 +63,8 @@ impl ProviderCredential {
                  alone.",
             ));
         }
-        let credential = Self(Arc::new(Credential { secret, hosts }));
+        let forms = Redactor::of_values([secret.expose()]);
+        let credential = Self(Arc::new(Credential { secret, hosts, forms }));
         known::claim(&Claim::Credential(&credential))?;
         Ok(credential)
     }
@@ -67,7 +83,7 @@ impl ProviderCredential {
 
     /// Whether it may be sent there; `default` is the port of the scheme in use.
     #[must_use]
-    pub fn allows(&self, host: &str, port: u16, default: u16) -> bool {
+    pub fn allows(&self, host: &Host, port: u16, default: u16) -> bool {
         self.0.hosts.iter().any(|pattern| pattern.matches(host, port, default))
     }
 }
@@ -93,6 +109,27 @@ impl EnvSecret {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.0.shared
+    }
+}
+
+impl OpenEntry {
+    /// An entry of this name.
+    ///
+    /// # Errors
+    /// `purpose` when the value is, or holds, a provider's credential that is alive.
+    pub fn new(name: &str, value: &[u8]) -> Result<Self, Misuse> {
+        let entry = Self(Arc::new(Open {
+            name: name.to_owned(),
+            value: Wiped::copy_of(value),
+        }));
+        known::claim(&Claim::Open(&entry))?;
+        Ok(entry)
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> &[u8] {
+        self.0.value.as_slice()
     }
 }
 
@@ -137,69 +174,119 @@ impl fmt::Debug for EnvSecret {
 pub(super) struct Purposes {
     credentials: Vec<Weak<Credential>>,
     entries: Vec<Weak<Entry>>,
+    open: Vec<Weak<Open>>,
 }
 
 /// What wants to be one of them.
 pub(super) enum Claim<'a> {
     Credential(&'a ProviderCredential),
     Entry(&'a EnvSecret),
+    Open(&'a OpenEntry),
 }
 
 /// Holders that were taken for a look, to be dropped where the store is free again.
-pub(super) type Looked = (Vec<Arc<Credential>>, Vec<Arc<Entry>>);
+#[derive(Default)]
+pub(super) struct Looked {
+    credentials: Vec<Arc<Credential>>,
+    entries: Vec<Arc<Entry>>,
+    open: Vec<Arc<Open>>,
+}
 
 impl Purposes {
     /// Looks and enters in one step, so that of two at the same time one is refused.
     pub(super) fn claim(&mut self, claim: &Claim<'_>) -> (Result<(), Misuse>, Looked) {
-        self.credentials.retain(|one| one.strong_count() > 0);
-        self.entries.retain(|one| one.strong_count() > 0);
-        let credentials: Vec<_> = self.credentials.iter().filter_map(Weak::upgrade).collect();
-        let entries: Vec<_> = self.entries.iter().filter_map(Weak::upgrade).collect();
-        let result = match claim {
-            Claim::Credential(credential) => {
-                let key = credential.secret().expose();
-                let taken = entries
-                    .iter()
-                    .filter(|entry| !entry.shared)
-                    // Every one is looked at.
-                    .fold(false, |found, entry| {
-                        found | equal::contains(entry.secret.expose(), key)
-                    });
-                if taken {
-                    Err(Misuse::new(
-                        "purpose",
-                        "This value is in the environment of tools already, so it cannot be a provider's credential \
-                         as well: a command could read it and use it. Use another key for the provider. If tools are \
-                         meant to have this one, say so when the entry is made: rho_env_secret(secret, shared = TRUE).",
-                    ))
-                } else {
-                    self.credentials.push(Arc::downgrade(&credential.0));
-                    Ok(())
-                }
-            }
-            Claim::Entry(entry) => {
-                let taken = !entry.is_shared() && holds_one(entry.secret().expose(), &credentials);
-                if taken {
-                    Err(not_for_tools("This value", "rho_env_secret(secret, shared = TRUE)"))
-                } else {
-                    self.entries.push(Arc::downgrade(&entry.0));
-                    Ok(())
-                }
-            }
+        let looked = Looked {
+            credentials: alive(&mut self.credentials),
+            entries: alive(&mut self.entries),
+            open: alive(&mut self.open),
         };
-        (result, (credentials, entries))
-    }
-
-    /// Whether a value is, or holds, one of the credentials.
-    pub(super) fn holds_credential(&mut self, value: &[u8]) -> (bool, Looked) {
-        self.credentials.retain(|one| one.strong_count() > 0);
-        let credentials: Vec<_> = self.credentials.iter().filter_map(Weak::upgrade).collect();
-        (holds_one(value, &credentials), (credentials, Vec::new()))
+        let refused = match claim {
+            Claim::Credential(credential) => looked.refuse_credential(&credential.0),
+            Claim::Entry(entry) => {
+                let taken = !entry.is_shared() && looked.hold_credential_in(entry.secret().expose());
+                taken.then(|| not_for_tools("This value", "rho_env_secret(secret, shared = TRUE)"))
+            }
+            Claim::Open(entry) => looked.hold_credential_in(entry.value()).then(|| {
+                let name = &entry.0.name;
+                let shared = format!("rho_environment({name} = rho_env_secret(secret, shared = TRUE))");
+                not_for_tools(&format!("The value of `{name}`"), &shared).with("name", name)
+            }),
+        };
+        if let Some(refused) = refused {
+            return (Err(refused), looked);
+        }
+        match claim {
+            Claim::Credential(credential) => self.credentials.push(Arc::downgrade(&credential.0)),
+            Claim::Entry(entry) => self.entries.push(Arc::downgrade(&entry.0)),
+            Claim::Open(entry) => self.open.push(Arc::downgrade(&entry.0)),
+        }
+        (Ok(()), looked)
     }
 }
 
+impl Looked {
+    /// Whether a value is, or holds, one of the credentials.
+    fn hold_credential_in(&self, value: &[u8]) -> bool {
+        // Every one is looked at.
+        self.credentials
+            .iter()
+            .fold(false, |found, one| found | one.is_in(value))
+    }
+
+    /// Why a value cannot be a provider's credential, if it cannot.
+    fn refuse_credential(&self, credential: &Credential) -> Option<Misuse> {
+        let key = credential.secret.expose();
+        let in_secret = self
+            .entries
+            .iter()
+            .filter(|entry| !entry.shared)
+            .fold(false, |found, entry| found | credential.is_in(entry.secret.expose()));
+        // A key so short stands by chance in what a `PATH` or another entry holds.
+        let in_open = |entry: &Open| match key.len() {
+            STRONG.. => credential.is_in(entry.value.as_slice()),
+            _ => equal::same(entry.value.as_slice(), key),
+        };
+        let open = self
+            .open
+            .iter()
+            .filter(|entry| in_open(entry))
+            .fold(None, |_, entry| Some(entry));
+        if let Some(entry) = open {
+            let name = &entry.name;
+            let instead = format!(
+                "Use another key for the provider, or make the capability without `{name}`. If tools are meant to have \
+                 this one, say so when the capability is made: \
+                 rho_environment({name} = rho_env_secret(secret, shared = TRUE))."
+            );
+            return Some(taken_by_tools(&format!("as `{name}`"), &instead).with("name", name));
+        }
+        in_secret.then(|| {
+            taken_by_tools(
+                "as a rho_env_secret()",
+                "Use another key for the provider. If tools are meant to have this one, say so when the entry is made: \
+                 rho_env_secret(secret, shared = TRUE).",
+            )
+        })
+    }
+}
+
+impl Credential {
+    /// Whether the value stands in `text`, as it is or in another form.
+    fn is_in(&self, text: &[u8]) -> bool {
+        // Both are looked for, so that the time tells nothing of the first.
+        equal::contains(text, self.secret.expose()) | !self.forms.spans(text).is_empty()
+    }
+}
+
+/// The holders that are there; the others go out of the list.
+fn alive<T>(list: &mut Vec<Weak<T>>) -> Vec<Arc<T>> {
+    let all: Vec<_> = list.iter().filter_map(Weak::upgrade).collect();
+    list.retain(|one| one.strong_count() > 0);
+    all
+}
+
 /// That `subject` holds what a provider gets; `shared` is the call that says that tools are meant to have it.
-pub(super) fn not_for_tools(subject: &str, shared: &str) -> Misuse {
+fn not_for_tools(subject: &str, shared: &str) -> Misuse {
     Misuse::new(
         "purpose",
         format!(
@@ -209,11 +296,15 @@ pub(super) fn not_for_tools(subject: &str, shared: &str) -> Misuse {
     )
 }
 
-fn holds_one(value: &[u8], credentials: &[Arc<Credential>]) -> bool {
-    // Every one is looked at.
-    credentials
-        .iter()
-        .fold(false, |found, one| found | equal::contains(value, one.secret.expose()))
+/// That tools have what a provider should get; `instead` is what to do next.
+fn taken_by_tools(how: &str, instead: &str) -> Misuse {
+    Misuse::new(
+        "purpose",
+        format!(
+            "This value is in the environment of tools already, {how}, so it cannot be a provider's credential as well: \
+             a command could read it and use it. {instead}"
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -229,23 +320,67 @@ mod tests {
         result.err().map(|misuse| misuse.kind)
     }
 
+    /// The value in the forms in which a command could read it.
+    fn forms(value: &str) -> Vec<String> {
+        let hex = |value: &str| {
+            value
+                .bytes()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<Vec<_>>()
+                .concat()
+        };
+        let base64 = |value: &str| crate::http::base64::encode(value.as_bytes()).to_string();
+        let url = |value: &str| base64(value).replace('+', "-").replace('/', "_").replace('=', "");
+        let percent = value
+            .bytes()
+            .map(|byte| format!("%{byte:02X}"))
+            .collect::<Vec<_>>()
+            .concat();
+        vec![
+            value.to_owned(),
+            format!("Bearer {value}"),
+            format!("user:{value}"),
+            format!("x{value}y"),
+            format!("https://user:{value}@example.org/"),
+            base64(value),
+            url(value),
+            base64(&format!("user:{value}")),
+            format!("Basic {}", base64(&format!("someone:{value}"))),
+            hex(value),
+            hex(value).to_uppercase(),
+            percent,
+        ]
+    }
+
     #[test]
     fn a_credential_is_no_entry_in_both_orders() {
-        for holds in [false, true] {
-            let key = canary();
-            let text = if holds { format!("Bearer {key}") } else { key.clone() };
-            let credential = ProviderCredential::new(secret(&key), &hosts()).unwrap();
-            assert_eq!(kind(EnvSecret::new(secret(&text), false)), Some("purpose"));
-            assert!(EnvSecret::new(secret(&text), true).is_ok());
-            drop(credential);
-            let entry = std::cell::OnceCell::new();
-            assert!(soon(
-                || EnvSecret::new(secret(&text), false).is_ok_and(|made| entry.set(made).is_ok())
-            ));
-            assert_eq!(kind(ProviderCredential::new(secret(&key), &hosts())), Some("purpose"));
-            drop(entry);
-            let _shared = EnvSecret::new(secret(&text), true).unwrap();
-            assert!(soon(|| ProviderCredential::new(secret(&key), &hosts()).is_ok()));
+        type Entries = [fn(&str) -> Result<Box<dyn std::any::Any>, Misuse>; 2];
+        let key = canary() + "?>~\u{ff}";
+        let kinds: Entries = [
+            |text| Ok(Box::new(EnvSecret::new(secret(text), false)?)),
+            |text| Ok(Box::new(OpenEntry::new("NAME", text.as_bytes())?)),
+        ];
+        let credential = |key: &str| ProviderCredential::new(secret(key), &hosts());
+        for (index, text) in forms(&key).iter().enumerate() {
+            for entry in kinds {
+                let first = std::cell::OnceCell::new();
+                assert!(soon(|| credential(&key).is_ok_and(|made| first.set(made).is_ok())));
+                assert_eq!(kind(entry(text)), Some("purpose"), "{index}");
+                assert!(EnvSecret::new(secret(text), true).is_ok());
+                drop(first);
+                let first = std::cell::OnceCell::new();
+                assert!(
+                    soon(|| entry(text).is_ok_and(|made| first.set(made).is_ok())),
+                    "{index}"
+                );
+                let refused = credential(&key).unwrap_err();
+                assert_eq!(refused.kind, "purpose", "{index}");
+                assert!(refused.message.contains("shared = TRUE"), "{refused}");
+                assert!(!refused.message.contains(&key[..20]), "{refused}");
+                drop(first);
+                let _shared = EnvSecret::new(secret(text), true).unwrap();
+                assert!(soon(|| credential(&key).is_ok()), "{index}");
+            }
         }
     }
 
@@ -273,7 +408,8 @@ mod tests {
         let key = secret(&canary());
         assert_eq!(kind(ProviderCredential::new(key.clone(), &[])), Some("hosts"));
         let credential = ProviderCredential::new(key, &hosts()).unwrap();
-        assert!(credential.allows("api.example.org", 443, 443));
-        assert!(!credential.allows("api.example.net", 443, 443));
+        let allows = |host| credential.allows(&Host::parse(host).unwrap(), 443, 443);
+        assert!(allows("api.example.org"));
+        assert!(!allows("api.example.net"));
     }
 }

@@ -1,31 +1,39 @@
-//! Hosts, as they are compared.
+//! Hosts and the ports after them, as they are compared: in URLs and in what a credential is bound to.
 
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A host as it is compared: lower case, without the dot that ends an absolute name.
+/// A host as it is compared: an address, or a name in lower case without the dot that ends an absolute one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Host(String);
+pub enum Host {
+    /// An address of four numbers.
+    V4(Ipv4Addr),
+    /// An address, in brackets where it is written.
+    V6(Ipv6Addr),
+    /// A name.
+    Name(String),
+}
 
 impl Host {
     /// The host in `text`, or nothing when it is no plain host name or address.
     ///
-    /// What two programs could read in two ways is no host: percent signs, letters beyond ASCII, empty labels.
+    /// What two programs could read in two ways is no host: percent signs, letters beyond ASCII, empty labels, and
+    /// an address in another spelling than that of four numbers (`127.1`, `0x7f000001`).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
-            let address: std::net::Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
-            return Some(Self(format!("[{address}]")));
+            return inner.strip_suffix(']')?.parse().ok().map(Self::V6);
         }
         let name = text.strip_suffix('.').unwrap_or(text);
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        let whole = !name.is_empty() && name.len() <= 253 && name.bytes().all(plain);
-        (whole && !name.split('.').any(str::is_empty)).then(|| Self(name.to_ascii_lowercase()))
-    }
-
-    /// The host as it is compared.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+        if let Ok(address) = name.parse() {
+            return Some(Self::V4(address));
+        }
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(plain);
+        let number =
+            |last: &str| last.bytes().all(|byte| byte.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x");
+        let whole = name.len() <= 253 && name.split('.').all(label) && !name.rsplit('.').next().is_some_and(number);
+        whole.then(|| Self::Name(name.to_ascii_lowercase()))
     }
 
     /// Whether packets to it stay on this machine, so that they need no encryption.
@@ -33,23 +41,26 @@ impl Host {
     /// Only spellings that every resolver takes so: `localhost`, `127.0.0.0/8` with four numbers, `::1`.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.0 == "localhost"
-            || self.0 == "[::1]"
-            || self
-                .0
-                .parse::<std::net::Ipv4Addr>()
-                .is_ok_and(|address| address.is_loopback())
+        match self {
+            Self::V4(address) => address.is_loopback(),
+            Self::V6(address) => address.is_loopback(),
+            Self::Name(name) => name == "localhost",
+        }
     }
 }
 
 impl fmt::Display for Host {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        match self {
+            Self::V4(address) => write!(formatter, "{address}"),
+            Self::V6(address) => write!(formatter, "[{address}]"),
+            Self::Name(name) => formatter.write_str(name),
+        }
     }
 }
 
 /// A host and the port after it, if there is one.
-pub(super) fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
+pub(crate) fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     // The colons of an IPv6 address stand in brackets.
     let from = text.rfind(']').map_or(0, |end| end + 1);
     let Some(colon) = text[from..].find(':') else {
@@ -71,9 +82,9 @@ mod tests {
     #[test]
     fn spellings_of_one_host() {
         for text in ["API.Example.com", "api.example.com.", "api.example.com"] {
-            assert_eq!(Host::parse(text).unwrap().as_str(), "api.example.com", "{text}");
+            assert_eq!(Host::parse(text).unwrap().to_string(), "api.example.com", "{text}");
         }
-        assert_eq!(Host::parse("[0:0:0:0:0:0:0:1]").unwrap().as_str(), "[::1]");
+        assert_eq!(Host::parse("[0:0:0:0:0:0:0:1]").unwrap().to_string(), "[::1]");
         for text in [
             "",
             ".",
@@ -88,6 +99,9 @@ mod tests {
             "a@b",
             "*.a",
             "[1.2.3.4]",
+            "127.1",
+            "0x7f000001",
+            "2130706433",
         ] {
             assert_eq!(Host::parse(text), None, "{text}");
         }
@@ -98,14 +112,7 @@ mod tests {
         for text in ["localhost", "LOCALHOST.", "127.0.0.1", "127.1.2.3", "[::1]"] {
             assert!(Host::parse(text).unwrap().is_loopback(), "{text}");
         }
-        for text in [
-            "127.1",
-            "localhost.example.com",
-            "0.0.0.0",
-            "[::]",
-            "2130706433",
-            "127.0.0.1.example.com",
-        ] {
+        for text in ["localhost.example.com", "0.0.0.0", "[::]", "127.0.0.1.example.com"] {
             assert!(!Host::parse(text).unwrap().is_loopback(), "{text}");
         }
     }
