@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{json, Value};
 
 use crate::misuse::Misuse;
 use crate::private::Private;
+use crate::process::protocol::Variable;
 use crate::secret::{known, EnvSecret, OpenEntry};
 
 /// Where an entry's value comes from.
@@ -344,17 +345,19 @@ impl Environment {
         self.entries.iter().map(|(name, held)| (name.as_str(), held.kind))
     }
 
-    /// The whole environment of a command, `NAME=value` each.
+    /// The whole environment of a command.
     #[must_use]
-    pub fn for_command(&self, private: &Private) -> Vec<Vec<u8>> {
+    pub fn for_command(&self, private: &Private) -> Vec<Variable> {
         let one = |(name, held): (&String, &Held)| {
             let own = match (held.kind, name.as_str()) {
                 (Kind::Private, "HOME") => Some(private.home()),
                 (Kind::Private, _) => Some(private.temporary()),
                 _ => None,
             };
-            let value = own.map_or_else(|| held.value.get().to_vec(), |path| path.into_os_string().into_vec());
-            [name.as_bytes(), b"=", &value].concat()
+            match own {
+                Some(path) => Variable::new(name, path.as_os_str().as_bytes()),
+                None => Variable::new(name, held.value.get()),
+            }
         };
         self.entries.iter().map(one).collect()
     }

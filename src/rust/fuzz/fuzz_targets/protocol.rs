@@ -35,7 +35,7 @@ fn check<M: Message + PartialEq + Debug>(bytes: &[u8], step: usize) {
     );
     let mut sent = Vec::new();
     for message in &whole {
-        sent.extend(frame(message).expect("what came in a frame fits into one"));
+        sent.extend_from_slice(&frame(message).expect("what came in a frame fits into one"));
     }
     // There is one way to say each thing.
     assert!(bytes.starts_with(&sent));

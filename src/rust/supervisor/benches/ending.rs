@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::{run, Command, Ending, Ran};
-use rhocap_core::process::protocol::Start;
+use rhocap_core::process::protocol::{Start, Variable};
 use rhocap_core::process::supervisor::Program;
 
 fn one(command: &str, cancel: &Cancel, on_output: &mut dyn FnMut(&[u8])) -> Ran {
@@ -19,7 +19,7 @@ fn one(command: &str, cancel: &Cancel, on_output: &mut dyn FnMut(&[u8])) -> Ran 
             arguments: ["/bin/bash", "-c", command]
                 .map(|text| text.as_bytes().to_vec())
                 .to_vec(),
-            environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+            environment: vec![Variable::new("PATH", b"/usr/bin:/bin")],
             timeout: Some(Duration::from_secs(30)),
             // The KILL stage starts at once.
             grace: Duration::ZERO,

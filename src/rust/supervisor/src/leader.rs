@@ -11,7 +11,7 @@ use nix::unistd::{ForkResult, Pid};
 use rhocap_core::process::errno::same;
 use rhocap_core::process::group::Group;
 use rhocap_core::process::mark::Mark;
-use rhocap_core::process::protocol::{Stage, Start, DESCRIPTORS};
+use rhocap_core::process::protocol::{Stage, Start, Variable, DESCRIPTORS};
 
 use crate::fork::fork_into;
 
@@ -44,21 +44,22 @@ pub struct Command {
     mark: Mark,
 }
 
+fn strings<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Result<Vec<CString>, Failed> {
+    texts
+        .map(CString::new)
+        .collect::<Result<_, _>>()
+        .map_err(|_| (Stage::Order, Errno::EINVAL))
+}
+
 impl Command {
     /// From an order.
     ///
     /// # Errors
     /// A text that holds a NUL byte.
     pub fn of(order: &Start, mark: Mark, descriptors: Descriptors) -> Result<Self, Failed> {
-        let strings = |texts: &[Vec<u8>]| {
-            let texts = texts.iter().map(|text| CString::new(text.as_slice()));
-            texts
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|_| (Stage::Order, Errno::EINVAL))
-        };
         Ok(Self {
-            arguments: strings(&order.arguments)?,
-            environment: strings(&order.environment)?,
+            arguments: strings(order.arguments.iter().map(Vec::as_slice))?,
+            environment: strings(order.environment.iter().map(Variable::as_bytes))?,
             descriptors,
             mark,
         })

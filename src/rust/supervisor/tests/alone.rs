@@ -136,7 +136,9 @@ impl Trap {
     }
 
     fn order_of(&self, host: u32) -> Vec<u8> {
-        frame(&Order::Start(self.start(), Mark::new(), host)).expect("a frame")
+        frame(&Order::Start(self.start(), Mark::new(), host))
+            .expect("a frame")
+            .to_vec()
     }
 
     fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
@@ -216,7 +218,7 @@ fn what_is_no_order_starts_nothing() {
         ),
         ("a longest frame of nothing", framed(&vec![0; LONGEST])),
         ("no order", framed(&[2])),
-        ("an event", frame(&Event::Started(1)).expect("a frame")),
+        ("an event", frame(&Event::Started(1)).expect("a frame").to_vec()),
         ("cancelled before it starts", [&framed(&[2]), whole.as_slice()].concat()),
         ("noise", (0..=255_u8).cycle().take(100_000).collect()),
     ] {
@@ -305,7 +307,7 @@ fn a_running_command_ends_with_its_host() {
         arguments: ["/bin/sh", "-c", "setsid -f sleep 30; sleep 30"]
             .map(|text| text.as_bytes().to_vec())
             .to_vec(),
-        environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+        environment: vec![b"PATH=/usr/bin:/bin".to_vec().into()],
         ..trap.start()
     };
     let order = frame(&Order::Start(order, Mark::new(), alone.child.id())).expect("a frame");
@@ -326,7 +328,7 @@ fn a_running_command_ends_with_its_peer() {
         arguments: ["/bin/bash", "-c", "setsid -f sleep 30; sleep 30"]
             .map(|text| text.as_bytes().to_vec())
             .to_vec(),
-        environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+        environment: vec![b"PATH=/usr/bin:/bin".to_vec().into()],
         timeout: None,
         grace: Duration::from_secs(1),
         confinement: None,
@@ -383,7 +385,7 @@ fn trees_are_ended_where_the_kernel_does_not_tell_children() {
             arguments: ["/bin/bash", "-c", &command]
                 .map(|text| text.as_bytes().to_vec())
                 .to_vec(),
-            environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+            environment: vec![b"PATH=/usr/bin:/bin".to_vec().into()],
             timeout: Some(Duration::from_secs(2)),
             grace: Duration::from_millis(50),
             confinement: None,

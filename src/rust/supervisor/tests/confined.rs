@@ -133,7 +133,7 @@ impl Fixture {
         let command = Command {
             start: Start {
                 arguments: ["/bin/bash", "-c", &text].map(|text| text.as_bytes().to_vec()).to_vec(),
-                environment: environment.into_iter().map(String::into_bytes).collect(),
+                environment: environment.into_iter().map(|text| text.into_bytes().into()).collect(),
                 timeout: Some(self.timeout),
                 grace: self.grace,
                 confinement: Some(self.confinement.clone()),
@@ -1187,7 +1187,7 @@ fn all_of_it_dies_with_its_supervisor() {
     let directory = std::fs::File::open(&fixture.directory).expect("a directory");
     let start = Start {
         arguments: ["/bin/bash", "-c", &text].map(|text| text.as_bytes().to_vec()).to_vec(),
-        environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+        environment: vec![b"PATH=/usr/bin:/bin".to_vec().into()],
         timeout: None,
         grace: Duration::ZERO,
         confinement: Some(fixture.confinement.clone()),

@@ -302,7 +302,7 @@ fn a_command_does_not_depend_on_the_thread_that_started_it() {
             arguments: ["/bin/bash", "-c", "sleep 0.5; exit 7"]
                 .map(|text| text.as_bytes().to_vec())
                 .to_vec(),
-            environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+            environment: vec![b"PATH=/usr/bin:/bin".to_vec().into()],
             timeout: Some(PATIENCE),
             grace: Duration::ZERO,
             confinement: None,

@@ -14,6 +14,8 @@
 
 use std::time::Duration;
 
+use secrecy::zeroize::Zeroizing;
+
 use super::confinement::{read_words, words, Confinement, Enforcement};
 use super::mark::Mark;
 
@@ -39,8 +41,8 @@ pub struct Malformed(pub(super) &'static str);
 pub struct Start {
     /// The program and its arguments; the first one is the path that is executed.
     pub arguments: Vec<Vec<u8>>,
-    /// The whole environment, `NAME=value` each.
-    pub environment: Vec<Vec<u8>>,
+    /// The whole environment.
+    pub environment: Vec<Variable>,
     /// How long the command may run.
     pub timeout: Option<Duration>,
     /// How long processes have between being asked to end and being killed.
@@ -49,6 +51,36 @@ pub struct Start {
     pub confinement: Option<Confinement>,
     /// The mechanisms that must do so: those that a probe found. With less, nothing is started.
     pub required: Vec<String>,
+}
+
+/// A variable of a command's environment, `NAME=value`: wiped when it is dropped, because it may hold a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Variable(Zeroizing<Vec<u8>>);
+
+impl Variable {
+    /// Of this name and value.
+    #[must_use]
+    pub fn new(name: &str, value: &[u8]) -> Self {
+        Self(Zeroizing::new([name.as_bytes(), b"=", value].concat()))
+    }
+
+    /// Name and value.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Variable {
+    fn from(text: Vec<u8>) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}
+
+impl std::fmt::Debug for Variable {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Variable")
+    }
 }
 
 /// What R's side says.
@@ -246,7 +278,7 @@ pub trait Message: Sized {
 ///
 /// # Errors
 /// [`Malformed`] when the message is too long to be sent.
-pub fn frame(message: &impl Message) -> Result<Vec<u8>, Malformed> {
+pub fn frame(message: &impl Message) -> Result<Zeroizing<Vec<u8>>, Malformed> {
     framed(|body| message.write(body))
 }
 
@@ -254,7 +286,7 @@ pub fn frame(message: &impl Message) -> Result<Vec<u8>, Malformed> {
 ///
 /// # Errors
 /// As [`frame`].
-pub fn frame_start(start: &Start, mark: Mark, host: u32) -> Result<Vec<u8>, Malformed> {
+pub fn frame_start(start: &Start, mark: Mark, host: u32) -> Result<Zeroizing<Vec<u8>>, Malformed> {
     framed(|body| write_start(start, mark, host, body))
 }
 
@@ -262,13 +294,13 @@ pub fn frame_start(start: &Start, mark: Mark, host: u32) -> Result<Vec<u8>, Malf
 ///
 /// # Errors
 /// As [`frame`].
-pub fn frame_probe(confinement: &Confinement) -> Result<Vec<u8>, Malformed> {
+pub fn frame_probe(confinement: &Confinement) -> Result<Zeroizing<Vec<u8>>, Malformed> {
     framed(|body| write_probe(confinement, body))
 }
 
-fn framed(write: impl FnOnce(&mut Writer)) -> Result<Vec<u8>, Malformed> {
+fn framed(write: impl FnOnce(&mut Writer)) -> Result<Zeroizing<Vec<u8>>, Malformed> {
     // The length is known, and written in its place, when the body is.
-    let mut body = Writer(vec![0; 4]);
+    let mut body = Writer(Zeroizing::new(vec![0; 4]));
     write(&mut body);
     let length = body.0.len() - 4;
     if length > LONGEST {
@@ -316,23 +348,34 @@ impl Frames {
 
 /// Writes fields.
 #[derive(Debug)]
-pub struct Writer(Vec<u8>);
+pub struct Writer(Zeroizing<Vec<u8>>);
 
 impl Writer {
+    /// Grows by itself: a vector would leave its old bytes behind.
+    fn put(&mut self, bytes: &[u8]) {
+        let length = self.0.len() + bytes.len();
+        if length > self.0.capacity() {
+            let mut larger = Zeroizing::new(Vec::with_capacity(length.max(2 * self.0.capacity())));
+            larger.extend_from_slice(&self.0);
+            self.0 = larger;
+        }
+        self.0.extend_from_slice(bytes);
+    }
+
     pub(super) fn byte(&mut self, value: u8) {
-        self.0.push(value);
+        self.put(&[value]);
     }
 
     fn short(&mut self, value: u16) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.put(&value.to_le_bytes());
     }
 
     fn number(&mut self, value: u32) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.put(&value.to_le_bytes());
     }
 
     pub(super) fn long(&mut self, value: u64) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.put(&value.to_le_bytes());
     }
 
     pub(super) fn flag(&mut self, value: bool) {
@@ -347,7 +390,7 @@ impl Writer {
     }
 
     fn signed(&mut self, value: i32) {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.put(&value.to_le_bytes());
     }
 
     /// A time in microseconds; the longest one stands for all that are longer.
@@ -362,14 +405,12 @@ impl Writer {
 
     pub(super) fn bytes(&mut self, value: &[u8]) {
         self.count(value.len());
-        self.0.extend_from_slice(value);
+        self.put(value);
     }
 
-    fn list(&mut self, items: &[Vec<u8>]) {
+    fn list<'a>(&mut self, items: impl ExactSizeIterator<Item = &'a [u8]>) {
         self.count(items.len());
-        for item in items {
-            self.bytes(item);
-        }
+        items.for_each(|item| self.bytes(item));
     }
 }
 
@@ -456,8 +497,8 @@ impl<'a> Reader<'a> {
 fn write_start(start: &Start, mark: Mark, host: u32, body: &mut Writer) {
     body.byte(1);
     body.short(VERSION);
-    body.list(&start.arguments);
-    body.list(&start.environment);
+    body.list(start.arguments.iter().map(Vec::as_slice));
+    body.list(start.environment.iter().map(Variable::as_bytes));
     // No limit is a time of nothing.
     body.time(start.timeout.unwrap_or_default());
     body.time(start.grace);
@@ -497,7 +538,7 @@ impl Message for Order {
                 }
                 let start = Start {
                     arguments,
-                    environment: body.list()?,
+                    environment: body.list()?.into_iter().map(Variable::from).collect(),
                     timeout: Some(body.time()?).filter(|timeout| !timeout.is_zero()),
                     grace: body.time()?,
                     confinement: body.flag()?.then(|| Confinement::read(body)).transpose()?,
@@ -671,7 +712,7 @@ mod tests {
     fn start() -> Start {
         Start {
             arguments: vec![b"/bin/bash".to_vec(), b"-c".to_vec(), b"echo \xff".to_vec()],
-            environment: vec![b"A=1".to_vec(), b"B=".to_vec()],
+            environment: vec![Variable::new("A", b"1"), Variable::new("B", b"")],
             timeout: Some(Duration::from_millis(1500)),
             grace: Duration::ZERO,
             confinement: None,
@@ -739,7 +780,10 @@ mod tests {
     }
 
     fn whole<M: Message + PartialEq + std::fmt::Debug>(messages: &[M], step: usize) {
-        let bytes: Vec<u8> = messages.iter().flat_map(|message| frame(message).unwrap()).collect();
+        let bytes: Vec<u8> = messages
+            .iter()
+            .flat_map(|message| frame(message).unwrap().to_vec())
+            .collect();
         let mut frames = Frames::default();
         let mut found = Vec::new();
         for piece in bytes.chunks(step) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rhocap_core::effect::Cancel;
 use rhocap_core::process::engine::{run, Command, Ending, Ran};
-use rhocap_core::process::protocol::{Cause, End, Exit, Start};
+use rhocap_core::process::protocol::{Cause, End, Exit, Start, Variable};
 use rhocap_core::process::supervisor::Program;
 
 #[path = "../../../core/tests/skip/mod.rs"]
@@ -155,7 +155,7 @@ impl<'a> Ask<'a> {
                     .iter()
                     .map(|text| text.as_bytes().to_vec())
                     .collect(),
-                environment,
+                environment: environment.into_iter().map(Variable::from).collect(),
                 timeout: Some(self.timeout),
                 grace: self.grace,
                 confinement: None,
