@@ -34,6 +34,7 @@ mod tests;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use engine::Engine;
@@ -64,12 +65,38 @@ pub fn contains_marker(text: &[u8]) -> bool {
 /// Values of 8 and more bytes are known in all forms, of 4 to 7 bytes raw and between word bounds only;
 /// shorter ones are left out. Its copies of the values are wiped when it is dropped.
 pub struct Redactor {
+    layers: Vec<Arc<Layer>>,
+    /// Whether shapes and names are masked too.
+    patterns: bool,
+    /// How many bytes it has read so far.
+    read: AtomicU64,
+}
+
+/// Some of the values that a [`Redactor`] knows. Several can share it, so that one more value costs little.
+pub struct Layer {
     engine: Engine,
     /// For the squeezed text.
     squeezed: Engine,
     words: Vec<Pattern>,
-    /// Whether shapes and names are masked too.
-    patterns: bool,
+}
+
+impl Layer {
+    /// Of these values.
+    #[must_use]
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let forms = Forms::of(values);
+        Self {
+            engine: Engine::new(&forms.anywhere),
+            squeezed: Engine::new(&forms.squeezed),
+            words: forms.words,
+        }
+    }
+}
+
+impl fmt::Debug for Layer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Layer").finish_non_exhaustive()
+    }
 }
 
 /// Bytes after masking.
@@ -100,13 +127,23 @@ impl Redactor {
     /// Knows `values`, and what has the shape or the name of a secret.
     #[must_use]
     pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let forms = Forms::of(values);
+        Self::of_layers(vec![Arc::new(Layer::new(values))])
+    }
+
+    /// Knows the values of these layers, and what has the shape or the name of a secret. Each layer reads the text.
+    #[must_use]
+    pub fn of_layers(layers: Vec<Arc<Layer>>) -> Self {
         Self {
-            engine: Engine::new(&forms.anywhere),
-            squeezed: Engine::new(&forms.squeezed),
-            words: forms.words,
+            layers,
             patterns: true,
+            read: AtomicU64::new(0),
         }
+    }
+
+    /// How many bytes it has read so far.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
     }
 
     /// Knows `values` alone: for text that may hold other secrets by right, such as an answer with a new token.
@@ -222,8 +259,8 @@ impl Redactor {
         let mut from = 0;
         loop {
             squeezed.fill(text, from, text.len().min(from + PART));
-            if squeezed.has_gaps() {
-                self.squeezed.find(squeezed.bytes(), |span| {
+            for layer in self.layers.iter().filter(|_| squeezed.has_gaps()) {
+                layer.squeezed.find(squeezed.bytes(), |span| {
                     let span = squeezed.origin(text, span.start)..squeezed.origin(text, span.end - 1) + 1;
                     let near = span.len() <= REACH && span.end <= piece.settled;
                     if near {
@@ -243,25 +280,30 @@ impl Redactor {
     /// The matches of the known values in lines with something before them; `framed` holds the end of the text
     /// afterwards.
     fn framed(&self, lines: &Lines, framed: &mut Framed, spans: &mut Vec<Range<usize>>) {
-        framed.read(lines, self.squeezed.longest(), |part| {
-            self.squeezed.find(part.bytes(), |span| {
-                let span = part.origin(&span);
-                let near = span.len() <= REACH;
-                if near && span.start >= lines.from {
-                    add(spans, span);
-                }
-                near
-            });
+        framed.read(lines, self.longest_squeezed(), |part| {
+            for layer in &self.layers {
+                layer.squeezed.find(part.bytes(), |span| {
+                    let span = part.origin(&span);
+                    let near = span.len() <= REACH;
+                    if near && span.start >= lines.from {
+                        add(spans, span);
+                    }
+                    near
+                });
+            }
         });
     }
 
     fn in_one_piece(&self, piece: &Piece, spans: &mut Vec<Range<usize>>) {
         let text = piece.text;
-        self.engine.find(text, |span| {
-            add(spans, span);
-            true
-        });
-        for word in &self.words {
+        self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
+        for layer in &self.layers {
+            layer.engine.find(text, |span| {
+                add(spans, span);
+                true
+            });
+        }
+        for word in self.words() {
             let finder = memchr::memmem::Finder::new(word.as_slice());
             let mut from = 0;
             while let Some(at) = finder.find(&text[from..]) {
@@ -272,6 +314,20 @@ impl Redactor {
                 from += at + 1;
             }
         }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &Pattern> {
+        self.layers.iter().flat_map(|layer| &layer.words)
+    }
+
+    fn longest_squeezed(&self) -> usize {
+        let longest = self.layers.iter().map(|layer| layer.squeezed.longest());
+        longest.max().unwrap_or(0)
+    }
+
+    /// Whether a form in squeezed text begins with these bytes and goes on after them.
+    fn begin_squeezed(&self, kept: &[u8]) -> bool {
+        self.layers.iter().any(|layer| layer.squeezed.begins_with(kept))
     }
 
     /// What has the shape or the name of a secret.
@@ -300,22 +356,24 @@ impl Redactor {
 
     /// The place in the text before which no match in lines with something before them begins that is not whole yet.
     fn may_begin_framed(&self, text: &[u8], framed: &Framed) -> usize {
-        let begins = |kept: &[u8], at: usize| text.len() - at < REACH && self.squeezed.begins_with(kept);
-        framed.may_begin(self.squeezed.longest(), begins).unwrap_or(text.len())
+        let begins = |kept: &[u8], at: usize| text.len() - at < REACH && self.begin_squeezed(kept);
+        framed.may_begin(self.longest_squeezed(), begins).unwrap_or(text.len())
     }
 
     /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
     fn may_begin(&self, piece: &Piece, squeezed: &Squeezed) -> usize {
         let text = piece.text;
-        let raw = (text.len() + 1).saturating_sub(self.engine.longest());
-        let raw = (raw..text.len()).find(|&at| self.engine.begins_with(&text[at..]));
+        let longest = self.layers.iter().map(|layer| layer.engine.longest()).max();
+        let raw = (text.len() + 1).saturating_sub(longest.unwrap_or(0));
+        let begin = |text: &[u8]| self.layers.iter().any(|layer| layer.engine.begins_with(text));
+        let raw = (raw..text.len()).find(|&at| begin(&text[at..]));
         let kept = &squeezed.bytes()[..squeezed.boundary(text, piece.settled).1];
-        let spread = (kept.len() + 1).saturating_sub(self.squeezed.longest());
+        let spread = (kept.len() + 1).saturating_sub(self.longest_squeezed());
         let spread = (spread..kept.len())
             .map(|index| (index, squeezed.origin(text, index)))
-            .find(|&(index, at)| text.len() - at < REACH && self.squeezed.begins_with(&kept[index..]));
+            .find(|&(index, at)| text.len() - at < REACH && self.begin_squeezed(&kept[index..]));
         let word = (text.len().saturating_sub(LEAST_FORMS)..text.len())
-            .find(|&at| self.words.iter().any(|word| word.starts_with(&text[at..])));
+            .find(|&at| self.words().any(|word| word.starts_with(&text[at..])));
         [raw, spread.map(|(_, at)| at), word]
             .into_iter()
             .flatten()

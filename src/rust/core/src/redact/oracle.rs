@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::forms::Pattern;
-use super::{frames, merge, Redactor, MARKER};
+use super::{frames, merge, Layer, Redactor, MARKER};
 
 /// A small generator of numbers, so that a case that fails can be had again.
 pub(super) struct Numbers(u64);
@@ -200,11 +200,20 @@ fn cases(seed: u64, number: usize, alphabets: &[&[u8]], longest: usize, texts: u
         if memchr::memchr2_iter(0x1b, 0xc2, &text).any(|at| !whole(at)) {
             continue;
         }
-        let redactor = Arc::new(Redactor {
-            engine: engine(&patterns),
-            squeezed: engine(&patterns),
+        // In one layer or in several.
+        let layers = patterns.chunks(1 + numbers.below(6)).map(|part| Layer {
+            engine: engine(part),
+            squeezed: engine(part),
+            words: Vec::new(),
+        });
+        let words_alone = Layer {
+            engine: engine(&[]),
+            squeezed: engine(&[]),
             words: words.iter().cloned().map(Pattern::new).collect(),
+        };
+        let redactor = Arc::new(Redactor {
             patterns: false,
+            ..Redactor::of_layers(layers.chain([words_alone]).map(Arc::new).collect())
         });
         let expected = naive(&patterns, &words, &text);
         assert_eq!(
