@@ -1,7 +1,7 @@
 //! What the redactor of this process knows: every secret that is alive, what was once given out, and the
 //! secret-named values of the environment that this process was started with.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::{Arc, Weak};
 
@@ -10,7 +10,7 @@ use super::purpose::{self, Purposes};
 use super::{name, rules, Inner, Secret, Wiped};
 use crate::misuse::Misuse;
 use crate::per_process::PerProcess;
-use crate::redact::Redactor;
+use crate::redact::{Layer, Redactor};
 
 /// Everything that is known. Replaced as a whole, see [`ForkSafe`].
 #[derive(Default, Clone)]
@@ -20,8 +20,17 @@ pub(super) struct Known {
     pub(super) purposes: Purposes,
     /// Raised whenever another set of values is known.
     generation: u64,
-    /// Of the values of this generation. It holds copies of them, so it goes when one of them does.
+    /// What the redactor was made of last. A layer holds copies of values, so it goes when one of them does.
+    layers: Vec<Part>,
+    /// Of the values of this generation.
     redactor: Option<Arc<Redactor>>,
+}
+
+/// Some of the secrets, ready to be looked for.
+#[derive(Clone)]
+struct Part {
+    ids: Arc<Vec<String>>,
+    layer: Arc<Layer>,
 }
 
 #[derive(Clone)]
@@ -53,6 +62,57 @@ impl Known {
         let alive = |one: &One| one.alive.upgrade().map(Secret);
         self.secrets.iter().filter_map(alive).collect()
     }
+
+    /// The layers of all values: those that stand, and one of what is new and of those that are not much larger, so
+    /// that there are few and one more value does not cost as much as all.
+    fn layers(&self) -> Vec<Part> {
+        let live = self.live();
+        let mut of_value: HashMap<&[u8], Vec<&Secret>> = HashMap::new();
+        for secret in live.iter().chain(self.ambient.iter()) {
+            of_value.entry(secret.expose()).or_default().push(secret);
+        }
+        let standing: HashSet<&str> = self.layers.iter().flat_map(Part::ids).collect();
+        let mut new: Vec<&Secret> = of_value
+            .values()
+            .filter(|same| !same.iter().any(|secret| standing.contains(secret.id())))
+            .map(|same| same[0])
+            .collect();
+        let mut layers = self.layers.clone();
+        let all = self.redactor_is_slow();
+        if new.is_empty() && !all {
+            return layers;
+        }
+        let by_id: HashMap<&str, &Secret> = of_value
+            .values()
+            .flatten()
+            .map(|&secret| (secret.id(), secret))
+            .collect();
+        layers.sort_by_key(|part| part.ids.len());
+        while let Some(smallest) = layers.first().filter(|part| all || part.ids.len() < 4 * new.len()) {
+            new.extend(smallest.ids().filter_map(|id| by_id.get(id).copied()));
+            layers.remove(0);
+        }
+        layers.push(Part {
+            ids: Arc::new(new.iter().map(|secret| secret.id().to_owned()).collect()),
+            layer: Arc::new(Layer::new(new.iter().map(|secret| secret.expose()))),
+        });
+        layers
+    }
+
+    /// Whether the redactor has read so much in several layers that one would have been made in the time.
+    fn redactor_is_slow(&self) -> bool {
+        /// Bytes that are read in one more layer while one value is made ready.
+        const BYTES: u64 = 1 << 20;
+        let values: usize = self.layers.iter().map(|part| part.ids.len()).sum();
+        let read = self.redactor.as_ref().map_or(0, |redactor| redactor.read());
+        self.layers.len() > 1 && read.saturating_mul(self.layers.len() as u64 - 1) > values as u64 * BYTES
+    }
+}
+
+impl Part {
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(String::as_str)
+    }
 }
 
 fn store() -> &'static ForkSafe<Known> {
@@ -79,6 +139,7 @@ pub(super) fn ended(id: &str) {
     store().update(|known| {
         let mut after = known.changed();
         after.secrets.retain(|one| one.id != id);
+        after.layers.retain(|part| !part.ids().any(|part| part == id));
         (after, ())
     });
 }
@@ -146,21 +207,19 @@ pub fn is_known(id: &str) -> bool {
 pub fn redactor() -> Arc<Redactor> {
     loop {
         let known = store().read();
-        if let Some(redactor) = &known.redactor {
-            return Arc::clone(redactor);
+        match &known.redactor {
+            Some(redactor) if !known.redactor_is_slow() => return Arc::clone(redactor),
+            _ => {}
         }
-        let live = known.live();
-        let mut seen = HashSet::new();
-        let values = live
-            .iter()
-            .chain(known.ambient.iter())
-            .map(Secret::expose)
-            .filter(|value| seen.insert(*value));
-        let made = Arc::new(Redactor::new(values));
+        let layers = known.layers();
+        let made = Arc::new(Redactor::of_layers(
+            layers.iter().map(|part| Arc::clone(&part.layer)).collect(),
+        ));
         let stands = store().update(|now| {
             let mut after = now.clone();
             let stands = now.generation == known.generation;
             if stands {
+                after.layers = layers;
                 after.redactor = Some(Arc::clone(&made));
             }
             (after, stands)
@@ -226,6 +285,7 @@ pub fn ambient() -> Ambient {
     store().update(|known| {
         let mut after = known.changed();
         after.ambient = Arc::new(found);
+        after.layers.clear();
         (after, ())
     });
     counted
@@ -306,6 +366,50 @@ mod tests {
         let same = (0..1000).any(|_| Arc::ptr_eq(&redactor(), &redactor()));
         assert!(same);
         drop(held);
+    }
+
+    #[test]
+    fn one_more_value_does_not_cost_as_much_as_all() {
+        let held: Vec<(String, Secret)> = (0..40)
+            .map(|_| canary())
+            .map(|value| (value.clone(), secret(&value)))
+            .collect();
+        let mut known = Known::default();
+        let mut made = 0;
+        for (count, (_, secret)) in held.iter().enumerate() {
+            known.secrets.push(One {
+                id: secret.id().to_owned(),
+                owner: None,
+                alive: secret.downgrade(),
+                kept: None,
+            });
+            let layers = known.layers();
+            let new = layers
+                .iter()
+                .filter(|part| !known.layers.iter().any(|old| Arc::ptr_eq(&old.layer, &part.layer)));
+            made += new.map(|part| part.ids.len()).sum::<usize>();
+            known.layers = layers;
+            assert_eq!(known.layers.iter().map(|part| part.ids.len()).sum::<usize>(), count + 1);
+            assert!(known.layers.len() <= 5, "{}", known.layers.len());
+        }
+        assert!(made < 40 * 12, "{made} values were made ready");
+        let redactor =
+            |known: &Known| Redactor::of_layers(known.layers.iter().map(|part| Arc::clone(&part.layer)).collect());
+        for (value, _) in &held {
+            assert!(redactor(&known).mask(value.as_bytes()).count == 1);
+        }
+        // Whoever reads much gets one layer.
+        let reader = Arc::new(redactor(&known));
+        known.redactor = Some(Arc::clone(&reader));
+        let several = known.layers.len() > 1;
+        assert!(!known.redactor_is_slow());
+        let text = vec![b'x'; 1 << 20];
+        while several && !known.redactor_is_slow() {
+            assert_eq!(reader.mask(&text).count, 0);
+        }
+        known.layers = known.layers();
+        assert_eq!(known.layers.len(), 1);
+        assert_eq!(redactor(&known).mask(held[7].0.as_bytes()).count, 1);
     }
 
     #[test]
