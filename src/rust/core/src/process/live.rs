@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::text::Decoder;
+use crate::redact::Stream;
 use crate::secret::known;
 
 /// Most bytes that wait to be fetched.
@@ -20,6 +21,10 @@ struct State {
     waiting: Vec<u8>,
     left_out: u64,
     decoder: Decoder,
+    /// The output was masked as it stands: this is for what shows without escape sequences.
+    mask: Option<Stream>,
+    /// What was masked, as whole characters.
+    masked: Decoder,
     inside_line: bool,
 }
 
@@ -45,15 +50,15 @@ impl Live {
         !self.state().waiting.is_empty()
     }
 
-    /// What waits, as text. A character that has not arrived whole waits on, until `ended`.
+    /// What waits, as text. A character that has not arrived whole waits on, until `ended`; and so does what may be
+    /// the beginning of a secret that only shows without the escape sequences in it.
     pub fn fetch(&self, ended: bool) -> String {
         let mut state = self.state();
         let waiting = std::mem::take(&mut state.waiting);
         let mut text = String::new();
         if state.left_out > 0 {
             // What went before does not go on here.
-            state.decoder.end();
-            text = state.decoder.take();
+            text = state.decode(&[], true);
             let inside_line = if text.is_empty() {
                 state.inside_line
             } else {
@@ -65,23 +70,31 @@ impl Live {
                 "{newline}[{} bytes left out]",
                 std::mem::take(&mut state.left_out)
             );
-            state.decoder = Decoder::default();
         }
-        state.decoder.push(&waiting);
-        if ended {
-            state.decoder.end();
-        }
-        let decoded = state.decoder.take();
-        // What only shows without the escape sequences that were there.
-        if decoded.len() == waiting.len() {
-            text.push_str(&decoded);
-        } else {
-            text.push_str(&known::redactor().mask_text(&decoded).text);
-        }
+        text.push_str(&state.decode(&waiting, ended));
         if !text.is_empty() {
             state.inside_line = !text.ends_with('\n');
         }
         text
+    }
+}
+
+impl State {
+    /// More of the output as text, with the rest of it at an end.
+    fn decode(&mut self, bytes: &[u8], end: bool) -> String {
+        self.decoder.push(bytes);
+        if end {
+            self.decoder.end();
+        }
+        let shown = self.decoder.take();
+        let mask = self.mask.get_or_insert_with(|| known::redactor().stream());
+        self.masked.push(&mask.push(shown.as_bytes()));
+        if end {
+            self.masked.push(&mask.finish());
+            self.masked.end();
+            self.decoder = Decoder::default();
+        }
+        self.masked.take()
     }
 }
 
@@ -94,13 +107,15 @@ impl std::fmt::Debug for Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::MARKER;
+    use crate::secret::{source::given, SourceKind};
 
     #[test]
     fn text_comes_whole_and_what_was_too_late_is_counted() {
         let live = Live::default();
-        live.push(b"a\xe2\x82");
+        live.push(b"a \xe2\x82");
         assert!(live.is_waiting());
-        assert_eq!(live.fetch(false), "a");
+        assert_eq!(live.fetch(false), "a ");
         assert!(!live.is_waiting());
         live.push(b"\xac\n");
         assert_eq!(live.fetch(false), "\u{20ac}\n");
@@ -108,8 +123,26 @@ mod tests {
         let text = live.fetch(false);
         assert!(text.starts_with("[5 bytes left out]\nxxx"));
         live.push(&vec![b'\n'; MOST + 7]);
-        assert!(live.fetch(false).starts_with("\n[7 bytes left out]\n\n"));
+        // After the end of what went before, which could have been the beginning of more.
+        let text = live.fetch(false);
+        assert!(text.trim_start_matches('x').starts_with("\n[7 bytes left out]\n\n"));
         live.push(b"\xff\xe2");
         assert_eq!(live.fetch(true), "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn what_shows_without_its_sequences_is_masked_in_pieces_too() {
+        let value = format!("tok-{}", crate::random::hex(12));
+        let secret = given(value.as_bytes(), SourceKind::Literal, "").expect("a secret");
+        let (first, last) = value.split_at(9);
+        let live = Live::default();
+        let mut told = String::new();
+        for piece in ["a ", first, "\x1b]8;;", &"x".repeat(700), "\x1b\\", last, " \u{20ac}b"] {
+            live.push(piece.as_bytes());
+            told += &live.fetch(false);
+        }
+        told += &live.fetch(true);
+        assert_eq!(told, format!("a {MARKER} \u{20ac}b"));
+        drop(secret);
     }
 }

@@ -131,7 +131,7 @@ impl Text {
 
     /// Masks what only shows without the escape sequences that the output had, and gives the number of markers.
     pub fn mask(&mut self, redactor: &Redactor, kept: &Kept) -> u64 {
-        if kept.dropped == 0 && self.text.len() == kept.head.len() {
+        if kept.dropped == 0 && self.text.as_bytes() == kept.head {
             return 0;
         }
         let masked = redactor.mask_text(&self.text);
@@ -283,6 +283,12 @@ mod tests {
             assert_eq!(text.mask(&redactor, &kept), 1);
             assert_eq!(text.text, format!("a {MARKER} b"));
         }
+        // Pictures of control characters may make up for the length of what was left out.
+        let filled = format!("{first}\x1b]{}\x07{last}{}", "x".repeat(599), "\x01".repeat(301));
+        let kept = kept(filled.as_bytes(), u64::MAX);
+        let mut text = Text::of(&kept);
+        assert_eq!(text.text.len(), kept.head.len());
+        assert_eq!(text.mask(&redactor, &kept), 1);
     }
 
     #[test]
