@@ -31,7 +31,7 @@ fn one(command: &str, cancel: &Cancel, on_output: &mut dyn FnMut(&[u8])) -> Ran 
         output_bytes: 1 << 16,
         redactor: &rhocap_core::secret::known::redactor(),
     };
-    run(&program, &command, cancel, on_output).expect("a supervisor")
+    run(&program, &command, cancel, &mut |bytes, _| on_output(bytes)).expect("a supervisor")
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

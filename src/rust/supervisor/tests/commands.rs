@@ -61,7 +61,7 @@ fn what_cannot_be_started() {
         output_bytes: 0,
         redactor: &rhocap_core::secret::known::redactor(),
     };
-    let ran = run(&program, &command, &Cancel::default(), &mut |_| {}).expect("a supervisor");
+    let ran = run(&program, &command, &Cancel::default(), &mut |_, _| {}).expect("a supervisor");
     assert_eq!(ran.ending, Ending::NotStarted(Stage::WorkingDirectory, libc::ENOTDIR));
 }
 

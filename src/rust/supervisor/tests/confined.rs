@@ -144,7 +144,7 @@ impl Fixture {
             output_bytes: 1 << 20,
             redactor: &rhocap_core::secret::known::redactor(),
         };
-        let ran = run(&program, &command, cancel, hear).expect("a supervisor");
+        let ran = run(&program, &command, cancel, &mut |bytes, _| hear(bytes)).expect("a supervisor");
         assert_eq!(marked(&mark), Vec::<String>::new(), "left of {text:?}");
         Answer { ran, text }
     }

@@ -83,17 +83,16 @@ pub struct Ran {
     pub duration: Duration,
 }
 
+/// Who hears the output as it arrives: what is certain to be no secret, and what is likely to come next and may be
+/// shown, see [`crate::redact::Ahead`].
+pub type Hear<'a> = dyn FnMut(&[u8], &[u8]) + 'a;
+
 /// Runs a command. `on_output` gets each piece of output as it arrives.
 ///
 /// # Errors
 /// The error of the system when there are no pipes, or the supervisor cannot be started or does not take
 /// its order.
-pub fn run(
-    program: &Program,
-    command: &Command<'_>,
-    cancel: &Cancel,
-    on_output: &mut dyn FnMut(&[u8]),
-) -> Result<Ran, Errno> {
+pub fn run(program: &Program, command: &Command<'_>, cancel: &Cancel, on_output: &mut Hear<'_>) -> Result<Ran, Errno> {
     let started = Instant::now();
     let pipe = || cloexec::pipe().map_err(same);
     let (input, feed) = pipe()?;
@@ -199,7 +198,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn watch(&mut self, cancel: &Cancel, mut last: Option<Instant>, on_output: &mut dyn FnMut(&[u8])) -> Ending {
+    fn watch(&mut self, cancel: &Cancel, mut last: Option<Instant>, on_output: &mut Hear<'_>) -> Ending {
         loop {
             if cancel.check().is_err() && !std::mem::replace(&mut self.cancelled, true) {
                 self.supervisor.cancel();
@@ -254,7 +253,7 @@ impl Call<'_> {
     }
 
     /// Reads what is left in the pipe.
-    fn drain(&mut self, on_output: &mut dyn FnMut(&[u8])) {
+    fn drain(&mut self, on_output: &mut Hear<'_>) {
         let begun = Instant::now();
         self.feed = None;
         self.read(on_output);
@@ -286,7 +285,7 @@ impl Call<'_> {
     }
 
     /// Reads what has arrived, at most so much that the events are looked at too.
-    fn read(&mut self, on_output: &mut dyn FnMut(&[u8])) {
+    fn read(&mut self, on_output: &mut Hear<'_>) {
         const STEPS: usize = 16;
         let Some(output) = &self.output else { return };
         let bytes = &mut self.buffer;
@@ -299,7 +298,7 @@ impl Call<'_> {
                 Ok(read) => {
                     let masked = self.mask.push(&bytes[..read]);
                     self.capture.push(&masked);
-                    on_output(&masked);
+                    on_output(&masked, self.mask.likely());
                 }
                 Err(rustix::io::Errno::INTR) => {}
                 // Nothing more for now, or nothing more ever.
@@ -309,9 +308,9 @@ impl Call<'_> {
     }
 
     /// Keeps and tells output that was masked.
-    fn take(&mut self, masked: &[u8], on_output: &mut dyn FnMut(&[u8])) {
+    fn take(&mut self, masked: &[u8], on_output: &mut Hear<'_>) {
         self.capture.push(masked);
-        on_output(masked);
+        on_output(masked, &[]);
     }
 
     /// Writes what the command takes of its input. A command that does not want it is no error.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::text::Decoder;
-use crate::redact::Stream;
+use crate::redact::{Ahead, Stream};
 use crate::secret::known;
 
 /// Most bytes that wait to be fetched.
@@ -21,10 +21,12 @@ struct State {
     waiting: Vec<u8>,
     left_out: u64,
     decoder: Decoder,
+    arrived: Ahead,
     /// The output was masked as it stands: this is for what shows without escape sequences.
     mask: Option<Stream>,
     /// What was masked, as whole characters.
     masked: Decoder,
+    shown: Ahead,
     inside_line: bool,
 }
 
@@ -33,10 +35,11 @@ impl Live {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what arrived.
-    pub fn push(&self, bytes: &[u8]) {
+    /// Takes what arrived, and what is likely to come next.
+    pub fn push(&self, bytes: &[u8], likely: &[u8]) {
         let mut state = self.state();
-        state.waiting.extend_from_slice(bytes);
+        let shown = state.arrived.next(bytes, likely);
+        state.waiting.extend_from_slice(&shown);
         let over = state.waiting.len().saturating_sub(MOST);
         if over > 0 {
             state.waiting.drain(..over);
@@ -88,9 +91,10 @@ impl State {
         }
         let shown = self.decoder.take();
         let mask = self.mask.get_or_insert_with(|| known::redactor().stream());
-        self.masked.push(&mask.push(shown.as_bytes()));
+        let certain = mask.push(shown.as_bytes());
+        self.masked.push(&self.shown.next(&certain, mask.likely()));
         if end {
-            self.masked.push(&mask.finish());
+            self.masked.push(&self.shown.next(&mask.finish(), &[]));
             self.masked.end();
             self.decoder = Decoder::default();
         }
@@ -113,21 +117,42 @@ mod tests {
     #[test]
     fn text_comes_whole_and_what_was_too_late_is_counted() {
         let live = Live::default();
-        live.push(b"a \xe2\x82");
+        live.push(b"a \xe2\x82", b"");
         assert!(live.is_waiting());
         assert_eq!(live.fetch(false), "a ");
         assert!(!live.is_waiting());
-        live.push(b"\xac\n");
+        live.push(b"\xac\n", b"");
         assert_eq!(live.fetch(false), "\u{20ac}\n");
-        live.push(&vec![b'x'; MOST + 5]);
+        live.push(&vec![b'x'; MOST + 5], b"");
         let text = live.fetch(false);
         assert!(text.starts_with("[5 bytes left out]\nxxx"));
-        live.push(&vec![b'\n'; MOST + 7]);
+        live.push(&vec![b'\n'; MOST + 7], b"");
         // After the end of what went before, which could have been the beginning of more.
         let text = live.fetch(false);
         assert!(text.trim_start_matches('x').starts_with("\n[7 bytes left out]\n\n"));
-        live.push(b"\xff\xe2");
+        live.push(b"\xff\xe2", b"");
         assert_eq!(live.fetch(true), "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn a_line_is_shown_whole_though_its_end_could_begin_a_secret() {
+        let value = format!("xyz{}", crate::random::hex(12));
+        let secret = given(value.as_bytes(), SourceKind::Literal, "").expect("a secret");
+        let live = Live::default();
+        let mut mask = known::redactor().stream();
+        let mut told = Vec::new();
+        for piece in ["step x\n", "xyz", &value[3..5], &value[5..], " step xy\n", "end\n"] {
+            let certain = mask.push(piece.as_bytes());
+            live.push(&certain, mask.likely());
+            told.push(live.fetch(false));
+        }
+        live.push(&mask.finish(), b"");
+        told.push(live.fetch(true));
+        let marker = MARKER;
+        assert_eq!(told[0], "step x\n");
+        assert_eq!(told[4..].concat(), format!("{marker} step xy\nend\n"));
+        assert!(told[1..4].concat().len() < 4, "{told:?}");
+        drop(secret);
     }
 
     #[test]
@@ -138,7 +163,7 @@ mod tests {
         let live = Live::default();
         let mut told = String::new();
         for piece in ["a ", first, "\x1b]8;;", &"x".repeat(700), "\x1b\\", last, " \u{20ac}b"] {
-            live.push(piece.as_bytes());
+            live.push(piece.as_bytes(), b"");
             told += &live.fetch(false);
         }
         told += &live.fetch(true);

@@ -42,7 +42,7 @@ use forms::{Forms, Pattern, LEAST_FORMS};
 use frames::{Framed, Lines};
 use squeeze::Squeezed;
 
-pub use stream::Stream;
+pub use stream::{Ahead, Stream};
 
 /// What stands in place of a secret. It is the same for all, so that it tells nothing of the length.
 pub const MARKER: &str = "[redacted by rhocap]";
@@ -354,22 +354,25 @@ impl Redactor {
         unfinished.min(text.len() - marker.unwrap_or(0))
     }
 
-    /// The place in the text before which no match in lines with something before them begins that is not whole yet.
-    fn may_begin_framed(&self, text: &[u8], framed: &Framed) -> usize {
-        let begins = |kept: &[u8], at: usize| text.len() - at < REACH && self.begin_squeezed(kept);
+    /// The place in the text before which no match in lines with something before them begins that is not whole yet,
+    /// and of which at least so many bytes are there.
+    fn may_begin_framed(&self, text: &[u8], framed: &Framed, least: usize) -> usize {
+        let begins =
+            |kept: &[u8], at: usize| kept.len() >= least && text.len() - at < REACH && self.begin_squeezed(kept);
         framed.may_begin(self.longest_squeezed(), begins).unwrap_or(text.len())
     }
 
-    /// The place in the text before which no match begins that is not whole yet; `squeezed` holds the end of it.
-    fn may_begin(&self, piece: &Piece, squeezed: &Squeezed) -> usize {
+    /// The place in the text before which no match begins that is not whole yet, and of which at least so many bytes
+    /// are there; `squeezed` holds the end of it.
+    fn may_begin(&self, piece: &Piece, squeezed: &Squeezed, least: usize) -> usize {
         let text = piece.text;
         let longest = self.layers.iter().map(|layer| layer.engine.longest()).max();
         let raw = (text.len() + 1).saturating_sub(longest.unwrap_or(0));
         let begin = |text: &[u8]| self.layers.iter().any(|layer| layer.engine.begins_with(text));
-        let raw = (raw..text.len()).find(|&at| begin(&text[at..]));
+        let raw = (raw..(text.len() + 1).saturating_sub(least)).find(|&at| begin(&text[at..]));
         let kept = &squeezed.bytes()[..squeezed.boundary(text, piece.settled).1];
         let spread = (kept.len() + 1).saturating_sub(self.longest_squeezed());
-        let spread = (spread..kept.len())
+        let spread = (spread..(kept.len() + 1).saturating_sub(least))
             .map(|index| (index, squeezed.origin(text, index)))
             .find(|&(index, at)| text.len() - at < REACH && self.begin_squeezed(&kept[index..]));
         let word = (text.len().saturating_sub(LEAST_FORMS)..text.len())

@@ -12,9 +12,34 @@ use super::{merge, patterns, Piece, Redactor, MARKER};
 /// What is out stays this long before what is not, because it may tell that a secret follows.
 const CONTEXT: usize = patterns::LOOK_BEHIND;
 
-/// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin
-///
-/// in it any more.
+/// A shorter beginning of a known value is in most text.
+const WEAK: usize = 4;
+
+/// What was shown of a text to somebody who does not wait until it is certain.
+#[derive(Debug, Default)]
+pub struct Ahead(Vec<u8>);
+
+impl Ahead {
+    /// What is shown next, when this came out of a stream and that is [`Stream::likely`] afterwards.
+    pub fn next(&mut self, certain: &[u8], likely: &[u8]) -> Vec<u8> {
+        let all = [certain, likely].concat();
+        if let Some(new) = all.strip_prefix(self.0.as_slice()) {
+            let new = new.to_vec();
+            self.0 = likely.to_vec();
+            new
+        } else if let Some(rest) = self.0.strip_prefix(certain) {
+            // Less is likely by now than was shown.
+            self.0 = rest.to_vec();
+            Vec::new()
+        } else {
+            self.0 = likely.to_vec();
+            all
+        }
+    }
+}
+
+/// A text that comes in pieces. What was pushed comes out as soon as nothing that is to be masked can begin in it any
+/// more.
 pub struct Stream {
     redactor: Arc<Redactor>,
     squeezed: Squeezed,
@@ -27,6 +52,8 @@ pub struct Stream {
     context: usize,
     /// How many of `held` were looked at.
     seen: usize,
+    /// How many of those that are not out yet are unlikely to be of a secret.
+    likely: usize,
     /// The mask goes on at least up to this place in `held`, which is not before `context`.
     masked: Option<usize>,
     count: u64,
@@ -58,6 +85,7 @@ impl Stream {
             cut: false,
             context: 0,
             seen: 0,
+            likely: 0,
             masked: None,
             count: 0,
         }
@@ -81,8 +109,16 @@ impl Stream {
         self.cut = false;
         self.context = 0;
         self.seen = 0;
+        self.likely = 0;
         self.masked = None;
         out
+    }
+
+    /// What comes out next unless it is the beginning of a secret, of which fewer than [`WEAK`] bytes are here then:
+    /// for somebody who looks at the text while it comes, see [`Ahead`].
+    #[must_use]
+    pub fn likely(&self) -> &[u8] {
+        &self.held[self.context..self.context + self.likely]
     }
 
     /// How many markers were put in so far.
@@ -118,13 +154,21 @@ impl Stream {
             from: self.context,
         };
         self.redactor.framed(&lines, &mut self.framed, &mut spans);
+        let mut likely = 0;
         let to = if all {
             self.redactor.patterns(&self.held, &mut spans);
             self.held.len()
         } else {
-            let framed = self.redactor.may_begin_framed(lines.text, &self.framed);
-            let unfinished = self.redactor.patterns_so_far(&self.held, &mut spans).min(framed);
-            self.context + self.certain(&piece, unfinished.saturating_sub(self.context))
+            let unfinished = self.redactor.patterns_so_far(&self.held, &mut spans);
+            let certain = |least: usize| {
+                let framed = self.redactor.may_begin_framed(lines.text, &self.framed, least);
+                let unfinished = unfinished.min(framed).saturating_sub(self.context);
+                self.context + self.certain(&piece, unfinished, least)
+            };
+            let to = certain(1);
+            let shown = spans.iter().filter(|span| span.end > to).map(|span| span.start.max(to));
+            likely = shown.chain([certain(WEAK).max(to)]).min().unwrap_or(to) - to;
+            to
         };
         // What begins later is found again; what began earlier was found before.
         spans.retain(|span| (self.context..to).contains(&span.start));
@@ -132,14 +176,15 @@ impl Stream {
         merge(&mut spans);
         let out = self.masked_up_to(to, &spans);
         self.seen = self.held.len();
+        self.likely = if self.masked.is_some() { 0 } else { likely };
         self.forget_before(to);
         out
     }
 
     /// How much of the piece, of which `squeezed` holds the end, is certain, when a pattern may begin at
-    /// `unfinished`.
-    fn certain(&self, piece: &Piece, unfinished: usize) -> usize {
-        let known = self.redactor.may_begin(piece, &self.squeezed);
+    /// `unfinished`, and a known value where at least so many bytes of it are there.
+    fn certain(&self, piece: &Piece, unfinished: usize, least: usize) -> usize {
+        let known = self.redactor.may_begin(piece, &self.squeezed, least);
         let to = known.min(piece.settled).min(unfinished);
         self.squeezed.boundary(piece.text, to).0
     }

@@ -109,7 +109,7 @@ pub fn run(
     capability: &Arc<Capability>,
     ask: Ask,
     context: &mut Context<'_>,
-    on_output: &dyn Fn(&[u8]),
+    on_output: &dyn Fn(&[u8], &[u8]),
 ) -> Result<Command, Refusal> {
     let (Some(program), Some(private)) = (capability.program(), capability.private()) else {
         return Err(Code::ProcessNone.into());
@@ -143,11 +143,11 @@ pub fn run(
         output_bytes: limits.output_bytes,
         redactor: context.redactor,
     };
-    let ran = engine::run(program, &command, context.cancel, &mut |bytes| {
+    let ran = engine::run(program, &command, context.cancel, &mut |bytes, likely| {
         if let Some(spill) = &mut spill {
             spill.take(bytes);
         }
-        on_output(bytes);
+        on_output(bytes, likely);
     });
     let cancel = context.cancel;
     let nothing_ran = |spill: Option<Spill>, stage: Option<Stage>, errno| {

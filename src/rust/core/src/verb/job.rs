@@ -123,8 +123,8 @@ pub(super) fn start(mut work: Work<'static>) -> Started {
     let shared = Shared::<Call<Value>>::new(work.is_live());
     if shared.live.is_some() {
         let shared = Arc::clone(&shared);
-        work.watch(Box::new(move |bytes| {
-            shared.live.iter().for_each(|live| live.push(bytes));
+        work.watch(Box::new(move |bytes, likely| {
+            shared.live.iter().for_each(|live| live.push(bytes, likely));
             // Who waits holds this lock between looking and sleeping.
             drop(shared.done());
             shared.changed.notify_all();

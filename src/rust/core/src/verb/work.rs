@@ -62,7 +62,7 @@ enum Plan<'a> {
 }
 
 /// Somebody who looks at a command's output while it runs.
-pub(super) type Watcher = Box<dyn Fn(&[u8]) + Send>;
+pub(super) type Watcher = Box<dyn Fn(&[u8], &[u8]) + Send>;
 
 pub(super) struct Work<'a> {
     capability: Arc<Capability>,
@@ -394,7 +394,7 @@ impl<'a> Work<'a> {
         let lost = || Refusal::new(Code::InvalidArguments);
         if let Plan::Command(ask) = &mut self.plan {
             let watcher = self.watcher.take();
-            let on_output = |bytes: &[u8]| watcher.iter().for_each(|watcher| watcher(bytes));
+            let on_output = |bytes: &[u8], likely: &[u8]| watcher.iter().for_each(|watcher| watcher(bytes, likely));
             let ran = command::run(&self.capability, std::mem::take(ask), context, &on_output);
             return ran.map(|command| Value::Command(Box::new(command)));
         }

@@ -166,7 +166,7 @@ impl<'a> Ask<'a> {
             output_bytes: self.output,
             redactor: &rhocap_core::secret::known::redactor(),
         };
-        let ran = run(&program, &command, cancel, hear).expect("a supervisor");
+        let ran = run(&program, &command, cancel, &mut |bytes, _| hear(bytes)).expect("a supervisor");
         let left = marked(&mark);
         assert_eq!(
             left,
