@@ -53,6 +53,14 @@ impl Forms {
     }
 }
 
+#[derive(Clone, Copy)]
+enum Radix {
+    Hexadecimal,
+    Octal,
+    Decimal,
+    PaddedDecimal,
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Case {
     Lower,
@@ -156,8 +164,7 @@ impl OneValue {
         // A value of several lines is shown with other indents and line endings, or in part.
         for line in value.split(|&byte| byte == b'\n' || byte == b'\r') {
             let line = line.trim_ascii();
-            // The frame of a PEM block is the same in all of them.
-            if line.len() < value.len() && !line.starts_with(b"-----") {
+            if line.len() < value.len() && tells(line) {
                 self.text(line);
             }
         }
@@ -247,18 +254,32 @@ impl OneValue {
             self.keep_spread();
         }
         self.bytes(value, |byte, out| push(out, format_args!("\\{byte:03o}")));
-        // Words of two bytes, the second one first, as od -x and hexdump write them; at an odd place in the first
-        // one the other byte is not of the value.
-        for words in [value, &value[1..]] {
-            self.write_words(words);
+        // Words of several bytes, the last one first, as od and hexdump write them. Where the value begins within a
+        // word the others are not of it.
+        for skipped in 0..4 {
+            for word in value[skipped..].chunks_exact(4) {
+                word.iter()
+                    .rev()
+                    .for_each(|&byte| hex(byte, Case::Lower, &mut self.scratch));
+            }
             self.keep_spread();
         }
-    }
-
-    fn write_words(&mut self, value: &[u8]) {
-        for word in value.chunks_exact(2) {
-            hex(word[1], Case::Lower, &mut self.scratch);
-            hex(word[0], Case::Lower, &mut self.scratch);
+        for skipped in 0..2 {
+            let words = value[skipped..]
+                .chunks_exact(2)
+                .map(|word| u16::from_le_bytes([word[0], word[1]]));
+            for radix in [Radix::Hexadecimal, Radix::Octal, Radix::Decimal, Radix::PaddedDecimal] {
+                for word in words.clone() {
+                    let out = &mut self.scratch;
+                    match radix {
+                        Radix::Hexadecimal => push(out, format_args!("{word:04x}")),
+                        Radix::Octal => push(out, format_args!("{word:06o}")),
+                        Radix::Decimal => push(out, format_args!("{word}")),
+                        Radix::PaddedDecimal => push(out, format_args!("{word:05}")),
+                    }
+                }
+                self.keep_spread();
+            }
         }
     }
 
@@ -571,6 +592,19 @@ impl Wide {
             Wide::AngleBytes => with_bytes(unit, |byte| push(out, format_args!("<{byte:02x}>"))),
         }
     }
+}
+
+/// Whether a line of a value is secret by itself, and not a setting, a heading or a word that stands in other texts
+/// too: letters and digits follow each other in it, or it is base64.
+fn tells(line: &[u8]) -> bool {
+    const RUN: usize = 8;
+    // The frame of a PEM block is the same in all of them.
+    let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
+    let mixed = |run: &[u8]| run.iter().any(u8::is_ascii_digit) && run.iter().any(u8::is_ascii_alphabetic);
+    let mut runs = line.split(|byte| !byte.is_ascii_alphanumeric());
+    !line.starts_with(b"-----")
+        && (runs.any(|run| run.len() >= RUN && mixed(run))
+            || line.len() >= 2 * RUN && line.iter().all(base64) && mixed(line))
 }
 
 fn add_pieces(forms: &mut Vec<Pattern>, form: &[u8]) {

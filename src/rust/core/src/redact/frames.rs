@@ -104,6 +104,9 @@ fn is_mark(byte: u8) -> bool {
 /// Where the characters begin that a line of a dump shows beside the numbers after `data`.
 fn characters(line: &[u8], data: usize) -> Option<usize> {
     let from = data + count(&line[data..], |byte| byte == b' ');
+    if let Some(end) = sixteen(&line[from..]) {
+        return Some(from + end);
+    }
     let find = |what: &[u8]| memchr::memmem::find(&line[from..], what).map(|at| from + at);
     match line.last() {
         // xxd, hexdump -C, od -z.
@@ -112,6 +115,21 @@ fn characters(line: &[u8], data: usize) -> Option<usize> {
         Some(b'<') => find(b"  >"),
         _ => None,
     }
+}
+
+/// Where sixteen bytes end that are written with two digits each, as curl and tcpdump do it: the characters follow.
+fn sixteen(data: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for byte in 0..16 {
+        at += count(&data[at..], |byte| byte == b' ').min(2);
+        let digits = count(&data[at..], |byte| byte.is_ascii_hexdigit());
+        let apart = byte == 0 || data[at - 1] == b' ';
+        if digits != 2 || !apart {
+            return None;
+        }
+        at += digits;
+    }
+    (data.len() > at).then_some(at)
 }
 
 /// What remains of a whole line with something before it, and where it ends with what belongs to that.
@@ -324,6 +342,14 @@ mod tests {
             ("00000000  61 62 63  61 |  |abc|", "61 62 63  61 |"),
             ("0000000  61 62 63  >abc<", "61 62 63"),
             ("0000000   a   b   c", "a   b   c"),
+            (
+                "0010: 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 abcd  efgh",
+                "61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70",
+            ),
+            (
+                "00000010  61 62 63 64 65 66 67 68  69 6a 6b 6c 6d 6e 6f 70  |abcdefghijklmnop|",
+                "61 62 63 64 65 66 67 68  69 6a 6b 6c 6d 6e 6f 70",
+            ),
         ] {
             let Frame::Until { data: from, .. } = frame(line.as_bytes(), true) else {
                 panic!("{line}")

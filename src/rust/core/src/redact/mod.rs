@@ -385,6 +385,9 @@ impl Redactor {
     }
 }
 
+/// No control sequence before a word is looked at that is longer.
+const NEAR: usize = 24;
+
 /// A text, or a piece of one.
 struct Piece<'t> {
     /// What stands before it.
@@ -414,13 +417,15 @@ impl<'t> Piece<'t> {
         if word(text.get(span.end - 1)) && (word(text.get(span.end)) || span.end == text.len() && !self.last) {
             return false;
         }
-        // The letter of a line end that is written is none of a word.
-        let written = |text: &[u8]| matches!(text, [.., b'\\', b'n' | b'r' | b't']);
-        let goes_on = match &text[..span.start] {
-            [] => word(before.last()) && !written(before),
-            [only] => word(Some(only)) && !(before.last() == Some(&b'\\') && b"nrt".contains(only)),
-            start => word(start.last()) && !written(start),
-        };
+        // What is left out together ends no word: a line end that is written, a colour.
+        let near = [
+            &before[before.len().saturating_sub(NEAR)..],
+            &text[span.start.saturating_sub(NEAR)..span.start],
+        ]
+        .concat();
+        let near = &near[near.len().saturating_sub(NEAR)..];
+        let ended = (0..near.len()).any(|at| squeeze::dropped(&near[at..]) == near.len() - at);
+        let goes_on = word(near.last()) && !ended;
         !(goes_on && word(text.get(span.start)))
     }
 }

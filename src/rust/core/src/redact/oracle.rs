@@ -121,7 +121,7 @@ fn naive(patterns: &[Vec<u8>], words: &[Vec<u8>], text: &[u8]) -> Vec<Range<usiz
         }
     }
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128;
-    let written = |text: &[u8]| [b"\\n", b"\\r", b"\\t"].iter().any(|written| text.ends_with(*written));
+    let written = |text: &[u8]| SEQUENCES.iter().any(|(sequence, _)| text.ends_with(sequence));
     for pattern in words {
         for start in 0..text.len() {
             let end = start + pattern.len();

@@ -246,6 +246,12 @@ fn forms_of_dumps_with_addresses() {
             "hexdump -C",
             "hexdump",
             "od",
+            "od -tu2",
+            "od -tx4",
+            "xxd -e",
+            "hexdump -d",
+            "hexdump -o",
+            "hexdump -e '\"%04_ax: \" 16/1 \"%02x \" \"\" 16/1 \"%_p\" \"\\n\"'",
             "od -tx1",
             "od -Ax -tx1z",
             "od -x",
@@ -259,13 +265,13 @@ fn forms_of_dumps_with_addresses() {
             "base64 -w 9 | sed 's/^/ # /'",
             "base64 -w 9 | sed 's/^/+/'",
         ] {
-            // od writes its words in octal by itself, and characters of several bytes too.
-            if script == "od" || script == "od -c" && !value.is_ascii() {
+            // Characters of several bytes are numbers among characters there.
+            if script == "od -c" && !value.is_ascii() {
                 continue;
             }
             for before in ["", "x="] {
                 let script = format!("printf %s \"{before}$S\" | {script}");
-                program_masked(&value, "bash", &["-c", &script], 75);
+                program_masked(&value, "bash", &["-c", &script], 110);
                 let Some(form) = output("bash", &["-c", &script], b"", &[("S", &value)]) else {
                     continue;
                 };
@@ -480,6 +486,21 @@ fn values_of_several_lines_are_masked_by_line() {
 }
 
 #[test]
+fn lines_of_a_value_that_stand_in_other_texts_are_not_masked() {
+    let random = crate::random::hex(10);
+    let settings = "NODE_ENV=production\nDEBUG=true\npassword\nregion = us-east-1\n\"type\": \"service_account\",\n\
+                    \"auth_uri\": \"https://accounts.google.com/o/oauth2/auth\",\n[default]\nfunction\n";
+    let redactor = redactor(format!("{settings}API_KEY={random}\n").as_bytes());
+    for line in settings.lines() {
+        assert_eq!(redactor.mask_text(line).text, line);
+    }
+    assert_eq!(
+        redactor.mask_text(&format!("x API_KEY={random} y")).text,
+        format!("x {MARKER} y")
+    );
+}
+
+#[test]
 fn short_values_are_masked_as_words_only() {
     let redactor = Redactor::new([&b"abc12"[..], b"x-1$", b"abc"]);
     let mask = |text: &str| redactor.mask_text(text).text.into_owned();
@@ -489,7 +510,11 @@ fn short_values_are_masked_as_words_only() {
     );
     assert_eq!(mask("x-1$ x-1$a ax-1$"), format!("{MARKER} {MARKER}a ax-1$"));
     assert_eq!(mask("abc a b c 1 2"), "abc a b c 1 2");
-    // A line end that is written is no letter before it.
+    // A line end that is written is no letter before it, and neither is the end of a control sequence.
+    assert_eq!(
+        mask("\x1b[31mabc12\x1b[0m \x1b[01;31m\x1b[Kabc12\x1b[m zabc12"),
+        format!("\x1b[31m{MARKER}\x1b[0m \x1b[01;31m\x1b[K{MARKER}\x1b[m zabc12")
+    );
     assert_eq!(mask("a\\nabc12\\n abc12\\tb"), format!("a\\n{MARKER}\\n {MARKER}\\tb"));
 }
 
