@@ -60,7 +60,7 @@ rho_redact <- function(text) {
     abort_missing("text", "a character vector")
   }
   if (is_levelled(text)) {
-    levels(text) <- redact_strings(levels(text))
+    text <- redact_levels(text)
   } else if (is.character(bare(text))) {
     text <- redact_named(text)
   } else {
@@ -76,19 +76,33 @@ rho_redact <- function(text) {
   redact_attributes(text)
 }
 
+# Methods of foreign classes must not run: what they do is not ours.
+redact_levels <- function(x) {
+  levels <- bare(redact_strings(attr(x, "levels", exact = TRUE)))
+  kept <- unique(levels)
+  codes <- match(levels, kept)[bare(x)]
+  attributes(codes) <- attributes(x)
+  attr(codes, "levels") <- kept
+  codes
+}
+
 # A name and its element are masked as one text is in which they stand beside each other.
 redact_named <- function(text) {
   masked <- redact_strings(text)
   names <- attr(text, "names", exact = TRUE)
-  beside <- which(secret_names(names, length(text)) & !is.na(bare(text)))
+  given <- bare(text)
+  beside <- which(secret_names(names, length(given)) & !is.na(given))
   if (length(beside) > 0L) {
     before <- paste0(names[beside], ": ")
-    lines <- redact_strings(paste0(before, bare(text)[beside]))
+    lines <- redact_strings(paste0(before, given[beside]))
     # What was masked in the name itself is no matter here.
     known <- startsWith(lines, before)
     rest <- substring(lines[known], nchar(before[known]) + 1L)
-    changed <- which(rest != bare(text)[beside[known]])
-    masked[beside[known][changed]] <- rest[changed]
+    changed <- which(rest != given[beside[known]])
+    values <- bare(masked)
+    values[beside[known][changed]] <- rest[changed]
+    attributes(values) <- attributes(masked)
+    masked <- values
   }
   masked
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use secrecy::zeroize::Zeroize;
+use secrecy::zeroize::Zeroizing;
 
 use super::squeeze::dropped;
 use super::{PART, REACH};
@@ -147,7 +147,7 @@ pub(super) fn remains(line: &[u8]) -> Option<(Range<usize>, Option<usize>)> {
 /// What remains of lines that follow each other, squeezed.
 #[derive(Default)]
 pub(super) struct Framed {
-    kept: Vec<u8>,
+    kept: Zeroizing<Vec<u8>>,
     /// Where in the text each of these bytes stood.
     origins: Vec<usize>,
     /// Up to which of these bytes a line of a dump with characters goes, from which one on, and where in the
@@ -157,12 +157,6 @@ pub(super) struct Framed {
     open: bool,
     /// Where the last line begins, when it is one of a dump and has no end yet.
     unfinished: Option<usize>,
-}
-
-impl Drop for Framed {
-    fn drop(&mut self) {
-        self.kept.zeroize();
-    }
 }
 
 impl Framed {
@@ -267,6 +261,13 @@ impl Framed {
     }
 
     fn keep(&mut self, text: &[u8], part: Range<usize>) {
+        let room = self.kept.len() + part.len();
+        if room > self.kept.capacity() {
+            // A vector that grows by itself leaves its old bytes behind.
+            let mut larger = Zeroizing::new(Vec::with_capacity(room.max(2 * self.kept.capacity())));
+            larger.extend_from_slice(&self.kept);
+            self.kept = larger;
+        }
         let mut at = part.start;
         while at < part.end {
             let dropped = dropped(&text[at..part.end]);

@@ -2,7 +2,7 @@
 //! sequences, invisible characters, commas, quotation marks, backslashes and the line ends that they write. In it a
 //! value is found that was wrapped, spread, coloured, listed, or quoted any number of times.
 
-use secrecy::zeroize::Zeroize;
+use secrecy::zeroize::{Zeroize, Zeroizing};
 
 /// The longest control sequence that is taken for one; what does not end within it is text.
 pub(super) const LONGEST_SEQUENCE: usize = 512;
@@ -10,10 +10,10 @@ pub(super) const LONGEST_SEQUENCE: usize = 512;
 const ESCAPE: u8 = 0x1b;
 
 /// The bytes of `text` that are kept.
-pub(super) fn bytes(text: &[u8]) -> Vec<u8> {
+pub(super) fn bytes(text: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut squeezed = Squeezed::default();
     squeezed.fill(text, 0, text.len());
-    squeezed.bytes().to_vec()
+    Zeroizing::new(squeezed.bytes().to_vec())
 }
 
 /// Bytes that are looked at together.
@@ -36,7 +36,8 @@ impl Squeezed {
     pub(super) fn fill(&mut self, text: &[u8], from: usize, to: usize) {
         let enough = to - from + LONGEST_SEQUENCE + BLOCK;
         if self.buffer.len() < enough {
-            self.buffer.resize(enough, 0);
+            self.buffer.zeroize();
+            self.buffer = vec![0; enough];
         }
         self.kept = 0;
         self.marks.clear();
@@ -109,9 +110,10 @@ impl Squeezed {
         }
         (boundary, kept)
     }
+}
 
-    /// Wipes what was kept.
-    pub(super) fn wipe(&mut self) {
+impl Drop for Squeezed {
+    fn drop(&mut self) {
         self.buffer.zeroize();
     }
 }

@@ -71,7 +71,6 @@ impl std::fmt::Debug for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.held.zeroize();
-        self.squeezed.wipe();
     }
 }
 
