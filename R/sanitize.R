@@ -53,7 +53,11 @@ rho_sanitize <- function(condition) {
 
 sanitize_condition <- function(condition) {
   # What is found in it is masked in each part of it, also where the whole cannot be looked through.
-  redactor <- tryCatch(redactor_of(secret_values(condition)), error = function(cnd) NULL)
+  values <- tryCatch(secret_values(condition), error = function(cnd) character())
+  if (length(values) > most_secret_values) {
+    return(without_content(condition, NULL, said = FALSE))
+  }
+  redactor <- tryCatch(redactor_of(values), error = function(cnd) NULL)
   tryCatch(
     {
       safe <- sanitize(one_message(told_in_full(condition)), redactor = redactor)
@@ -106,9 +110,10 @@ in_one <- function(texts) paste(bare(texts), collapse = "\n")
 
 # A condition of which only its classes and what it says are left. Methods of its classes may need
 # more than that to say anything: such a class is left out.
-without_content <- function(condition, redactor) {
+without_content <- function(condition, redactor, said = TRUE) {
   said <- tryCatch(
     {
+      stopifnot(said)
       said <- redact_strings(in_one(conditionMessage(condition)), redactor)
       if (validUTF8(said) && nzchar(said)) said else content_left_out
     },
@@ -146,7 +151,14 @@ check_sanitized <- function(safe, condition, redactor) {
 
 # Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it
 # is only to be printed: bytes are told by their number.
-sanitize <- function(x, shown = FALSE, redactor = redactor_of(secret_values(x))) {
+sanitize <- function(x, shown = FALSE, redactor = NULL) {
+  if (missing(redactor)) {
+    values <- secret_values(x)
+    if (length(values) > most_secret_values) {
+      return(note_left_out("a value"))
+    }
+    redactor <- redactor_of(values)
+  }
   state <- new.env(parent = emptyenv())
   state$left <- most_values
   state$shown <- shown
@@ -156,6 +168,9 @@ sanitize <- function(x, shown = FALSE, redactor = redactor_of(secret_values(x)))
 
 # More parts than that are in no condition that a person reads; the rest becomes a note.
 most_values <- 50000
+
+# Making a redactor of more values than that takes seconds.
+most_secret_values <- 2000L
 
 note_left_out <- function(what) sprintf("<%s left out by rhocap>", what)
 
@@ -333,11 +348,11 @@ bare_list <- function(x) {
   x
 }
 
-# Any header may be one that carries a key; these do not.
 is_headers_name <- function(name) {
   length(name) == 1L && !is.na(name) && tolower_ascii(name) %in% c("headers", "header")
 }
 
+# Any header may be one that carries a key; these do not.
 harmless_headers <- function(names) check_boundary(core_harmless_headers(bare(names)))
 
 hide_headers <- function(x, state) {
@@ -394,7 +409,11 @@ secret_beside_items <- function(x, headers = FALSE) {
   marks <- vector("list", length(x))
   items <- bare_list(x)
   names <- tolower_ascii(names_of(x))
-  named <- is_frame(x) | names %in% words_of_names
+  named <- names %in% words_of_names
+  if (is_frame(x) && !any(named)) {
+    # Any of its columns may be that of the names.
+    named <- rep(TRUE, length(items))
+  }
   valued <- if (is_frame(x)) rep(TRUE, length(items)) else names %in% words_of_values
   if (length(names) == 0L && length(items) == 2L) {
     # A pair without names.
@@ -520,12 +539,30 @@ secret_values <- function(x) {
   state <- new.env(parent = emptyenv())
   state$left <- most_values
   state$seen <- list()
-  state$values <- character()
-  state$texts <- list()
+  state$values <- growing_list()
+  state$texts <- growing_list()
   state$bytes <- most_text_bytes
   collect_values(x, state)
-  unique(c(state$values, found_in(unique(unlist(state$texts)))))
+  unique(c(all_of(state$values), found_in(unique(all_of(state$texts)))))
 }
+
+# A list to which much is added one by one: it doubles, where c() copies all of it each time.
+growing_list <- function() {
+  list <- new.env(parent = emptyenv())
+  list$size <- 0L
+  list$items <- vector("list", 64L)
+  list
+}
+
+add_to <- function(list, item) {
+  if (list$size == length(list$items)) {
+    length(list$items) <- 2L * list$size
+  }
+  list$size <- list$size + 1L
+  list$items[list$size] <- list(item)
+}
+
+all_of <- function(list) as.character(unlist(list$items))
 
 # More text than that is looked through for what is in it, but not for what it says of other texts.
 most_text_bytes <- 2^24
@@ -537,7 +574,7 @@ note_texts <- function(texts, state) {
   }
   state$bytes <- state$bytes - sum(nchar(texts, "bytes", allowNA = TRUE, keepNA = FALSE))
   if (state$bytes >= 0) {
-    state$texts <- c(state$texts, list(texts))
+    add_to(state$texts, texts)
   }
 }
 
@@ -652,5 +689,5 @@ keep_values <- function(values, state) {
     return(invisible())
   }
   values <- values[!is.na(values) & nzchar(values) & !values %in% redaction_marker]
-  state$values <- c(state$values, values, sub("^.*[[:space:]]", "", values, useBytes = TRUE))
+  add_to(state$values, c(values, sub("^.*[[:space:]]", "", values, useBytes = TRUE)))
 }
