@@ -192,6 +192,14 @@ impl HttpRequest {
             Auth::Model(auth) if spec.url.starts_with('/') && !auth.base_url().is_empty() => {
                 format!("{}{}", auth.base_url().trim_end_matches('/'), spec.url)
             }
+            Auth::Model(_) if spec.url.starts_with('/') => {
+                return Err(Misuse::new(
+                    "url",
+                    "`url` is the path after a base URL, and `auth` has none. Give rho_model_auth() a `base_url`, or \
+                     `url` as a whole.",
+                )
+                .with("argument", "url"))
+            }
             _ => spec.url.to_owned(),
         };
         let url = with_query(&whole, spec.query, &mut held)?;
@@ -333,9 +341,7 @@ pub fn shown_url(url: &str) -> String {
 
 fn with_query(url: &str, query: Vec<(String, Field)>, held: &mut Vec<Arc<Reference>>) -> Result<String, Misuse> {
     let bad = |message: &str| Misuse::new("url", message).with("argument", "url");
-    let parsed = Url::parse(url).ok_or_else(|| {
-        bad("`url` is no absolute URL with the scheme https, http, wss or ws, or has white space or a backslash in it.")
-    })?;
+    let parsed = Url::read(url).map_err(|why| bad(&format!("`url` {why}")))?;
     if parsed.has_userinfo() {
         return Err(bad(
             "`url` names a user before its host, which would be shown. Give the user and the password with rho_basic().",
