@@ -22,6 +22,8 @@
 #'
 #' The elements of a vector are read as the lines of one text as well, so that what `readLines()` or
 #' `utils::capture.output()` gave may hold a value over several of them: in each its part is masked.
+#' A vector of more than 16 MB is read in parts of that size: a value over the elements at the end of
+#' one and the start of the next is not found.
 #'
 #' The name of an element counts as a name before it: `c(password = "...")` is masked as
 #' `password=...` is. Names, names of dimensions and other attributes are masked as the text is,

@@ -140,10 +140,13 @@ impl Headers {
     fn literal(&mut self, name: &str, text: &str, hosts: &[String]) -> Result<String, Misuse> {
         self.taken(name, text, hosts).map_err(|misuse| {
             let shown = display_bounded(name.as_bytes(), 256);
-            let message = format!(
-                "The header `{shown}` is taken for a credential because of its name. {}",
-                misuse.message
-            );
+            let taken = format!("The header `{shown}` is taken for a credential because of its name");
+            let message = if misuse.kind == "short_secret" {
+                // What is sent is not the caller's to make longer.
+                format!("{taken}, and its value has fewer than 4 bytes, which cannot be masked. Leave it out.")
+            } else {
+                format!("{taken}. {}", misuse.message)
+            };
             Misuse { message, ..misuse }.with("header", shown)
         })
     }
@@ -363,6 +366,7 @@ mod tests {
             let misuse = message(value);
             assert_eq!(misuse.kind, kind);
             assert!(misuse.message.contains("`X-Api-Key`"), "{misuse}");
+            assert!(!misuse.message.contains("longer"), "{misuse}");
         }
     }
 
