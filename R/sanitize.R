@@ -20,7 +20,8 @@
 #'
 #' A message of several strings becomes one, with line ends between them. It never fails: of a
 #' condition that cannot be looked through, or that a method of its class can say nothing of
-#' afterwards, the masked message and the classes are left, without those whose methods need more.
+#' afterwards, the masked message and the classes are left, without those whose methods need more. Of
+#' one with more than 2000 secret values in it the message is left out as well.
 #'
 #' @param condition A condition of any kind: base R's, rlang's, httr2's, curl's, your own.
 #' @return A condition with the same classes (see above for the exception).
@@ -546,23 +547,29 @@ secret_values <- function(x) {
   unique(c(all_of(state$values), found_in(unique(all_of(state$texts)))))
 }
 
-# A list to which much is added one by one: it doubles, where c() copies all of it each time.
+# A list to which much is added one by one: a chain, because c() and a place in an environment copy
+# all of it each time.
 growing_list <- function() {
-  list <- new.env(parent = emptyenv())
-  list$size <- 0L
-  list$items <- vector("list", 64L)
-  list
+  growing <- new.env(parent = emptyenv())
+  growing$size <- 0L
+  growing
 }
 
-add_to <- function(list, item) {
-  if (list$size == length(list$items)) {
-    length(list$items) <- 2L * list$size
+add_to <- function(growing, item) {
+  growing$size <- growing$size + 1L
+  growing$last <- list(item, growing$last)
+}
+
+# The texts in it, in their order.
+all_of <- function(growing) {
+  items <- vector("list", growing$size)
+  link <- growing$last
+  for (index in rev(seq_along(items))) {
+    items[index] <- link[1L]
+    link <- link[[2L]]
   }
-  list$size <- list$size + 1L
-  list$items[list$size] <- list(item)
+  as.character(unlist(items))
 }
-
-all_of <- function(list) as.character(unlist(list$items))
 
 # More text than that is looked through for what is in it, but not for what it says of other texts.
 most_text_bytes <- 2^24
