@@ -41,8 +41,8 @@
 #' - in base64 and base64url at any place within what was encoded, also of its UTF-16;
 #' - in hexadecimal with `:`, `-` or nothing between, and `\\x`, `0x` or `%` before; in decimal and octal;
 #' - percent-encoded, quoted-printable, escaped for JSON, HTML, shells, R, C and Python;
-#' - all of these wrapped and spread: with white space, commas, quotation marks, backslashes, written
-#'   line ends, control sequences or characters that do not show anywhere within;
+#' - all of these wrapped and spread: with white space, commas, quotation marks, backslashes,
+#'   written line ends, control sequences or characters that do not show anywhere within;
 #' - in dumps of `xxd`, `hexdump` and `od`, where what stands beside the numbers is masked too, in
 #'   R's print of a vector, and in lines that were numbered, quoted or commented out;
 #' - each line of 8 and more bytes of a value of several lines by itself.
@@ -62,7 +62,7 @@ rho_redact <- function(text) {
     abort_missing("text", "a character vector")
   }
   if (is_levelled(text)) {
-    levels(text) <- redact_strings(levels(text))
+    text <- redact_levels(text)
   } else if (is.character(bare(text))) {
     text <- redact_named(text)
   } else {
@@ -76,6 +76,23 @@ rho_redact <- function(text) {
     abort_type(text, "text", wanted)
   }
   redact_attributes(text)
+}
+
+# Levels that become the same are one, as `levels<-` makes them. A foreign class's method must not
+# run.
+redact_levels <- function(x) {
+  levels <- attr(x, "levels", exact = TRUE)
+  masked <- redact_strings(bare(levels))
+  if (identical(masked, bare(levels))) {
+    return(x)
+  }
+  kept <- attributes(x)
+  kept$levels <- unique(masked)
+  codes <- bare(x)
+  known <- which(codes > 0L & codes <= length(levels))
+  codes[known] <- match(masked, kept$levels)[codes[known]]
+  attributes(codes) <- kept
+  codes
 }
 
 # A name and its element are masked as one text is in which they stand beside each other.

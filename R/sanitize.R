@@ -20,8 +20,8 @@
 #'
 #' A message of several strings becomes one, with line ends between them. It never fails: of a
 #' condition that cannot be looked through, or that a method of its class can say nothing of
-#' afterwards, the masked message and the classes are left, without those whose methods need more. Of
-#' one with more than 2000 secret values in it the message is left out as well.
+#' afterwards, the masked message and the classes are left, without those whose methods need more.
+#' Of one with more than 2000 secret values in it the message is left out as well.
 #'
 #' @param condition A condition of any kind: base R's, rlang's, httr2's, curl's, your own.
 #' @return A condition with the same classes (see above for the exception).

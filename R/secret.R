@@ -218,8 +218,8 @@ rho_reveal <- function(secret) {
 #'
 #' An auth ([rho_model_auth()]) and a request ([rho_http_request()]) cannot be used any more either,
 #' and the redactor forgets the credentials that their headers were given as text. By the `id` of
-#' one these are forgotten once it is gone; before that nothing happens. Those that they were made of
-#' have handles of their own.
+#' one these are forgotten once it is gone; before that nothing happens. Those that they were made
+#' of have handles of their own.
 #'
 #' @param secret A value as for [rho_reveal()], an auth, a request, or the `id` of one. Of an id
 #'   that is not known, nothing is done.
