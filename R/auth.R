@@ -38,7 +38,7 @@ NULL
 #'
 #' A string under a name that carries credentials (`Authorization`, `x-api-key`, `Cookie` and their
 #' like) is taken for one, as by [rho_secret_literal()], and bound to the hosts of `api_key`. It
-#' goes with the auth: [rho_forget()] of the auth forgets it, or, once the auth is gone, of its `id`.
+#' goes with the auth: [rho_forget()] of the auth forgets it, or, once that is gone, of its `id`.
 #' The value of a secret that is known, the key or another one, is refused as text anywhere else: in
 #' `base_url`, `metadata` and other headers, also encoded.
 #'
@@ -192,8 +192,9 @@ given_headers <- function(headers, arg = "headers") {
   values <- named_values(headers, arg)
   kinds <- character(length(values))
   places <- places_in(values, arg)
+  wanted <- "a string, a credential or a header value"
   for (index in seq_along(values)) {
-    given <- given_value(values[[index]], places[[index]], "a string, a credential or a header value")
+    given <- given_value(values[[index]], places[[index]], wanted)
     kinds[[index]] <- given$kind
     values[[index]] <- given$value
   }
