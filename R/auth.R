@@ -32,14 +32,15 @@ NULL
 #' | `host_header` | a `Host` header that differs from the URL's host |
 #' | `header` | a name or value that would begin another header |
 #' | `redirect` | a request of httr2 that follows redirections |
+#' | `option` | a request of httr2 with an option of curl that is not known to be harmless |
 #'
 #' A reference works as long as the auth is there, and in this process: `rhocap_error_stale_handle`.
 #'
 #' A string under a name that carries credentials (`Authorization`, `x-api-key`, `Cookie` and their
 #' like) is taken for one, as by [rho_secret_literal()], and bound to the hosts of `api_key`. It
-#' goes with the auth: [rho_forget()] of the auth, or of its `id`, forgets it. The value of a secret
-#' that is known, the key or another one, is refused as text anywhere else: in `base_url`,
-#' `metadata` and other headers, also encoded.
+#' goes with the auth: [rho_forget()] of the auth forgets it, or, once that is gone, of its `id`.
+#' The value of a secret that is known, the key or another one, is refused as text anywhere else: in
+#' `base_url`, `metadata` and other headers, also encoded.
 #'
 #' @param api_key A credential, made by [rho_provider_credential()].
 #' @param headers Headers for each request: a list with names, of strings, credentials and what
@@ -190,8 +191,10 @@ credential_handle <- function(x, arg) {
 given_headers <- function(headers, arg = "headers") {
   values <- named_values(headers, arg)
   kinds <- character(length(values))
+  places <- places_in(values, arg)
+  wanted <- "a string, a credential or a header value"
   for (index in seq_along(values)) {
-    given <- given_value(values[[index]], arg, "a string, a credential or a header value")
+    given <- given_value(values[[index]], places[[index]], wanted)
     kinds[[index]] <- given$kind
     values[[index]] <- given$value
   }
@@ -221,6 +224,15 @@ named_values <- function(x, arg) {
   attributes(x) <- NULL
   names(x) <- names
   x
+}
+
+# What a message calls the items of a list.
+places_in <- function(x, arg) {
+  names <- names(x)
+  if (is.null(names)) {
+    return(sprintf("%s[[%d]]", arg, seq_along(x)))
+  }
+  sprintf("%s$%s", arg, shown(names))
 }
 
 # One value of a header or a field.

@@ -39,10 +39,13 @@ curl_send <- function(request) {
   wire <- exchange_request(request)
   handle <- curl::new_handle(
     followlocation = FALSE,
-    timeout_ms = attr(request, "timeout_ms", exact = TRUE),
-    # What this machine is asked over http goes through no proxy, which would read it.
-    noproxy = if (startsWith(tolower_ascii(wire$url), "http:")) "*" else ""
+    timeout_ms = attr(request, "timeout_ms", exact = TRUE)
   )
+  # What this machine is asked over http goes through no proxy, which would read it. For https the
+  # environment says what does (`NO_PROXY`), as long as the option is not set.
+  if (is_plain_http(wire$url)) {
+    curl::handle_setopt(handle, noproxy = "*")
+  }
   method <- attr(request, "method", exact = TRUE)
   if (identical(method, "HEAD")) {
     curl::handle_setopt(handle, nobody = TRUE)
@@ -61,6 +64,8 @@ curl_send <- function(request) {
   }
   list(answer = answer[c("status_code", "headers", "content")], echo = wire$echo)
 }
+
+is_plain_http <- function(url) startsWith(tolower_ascii(url), "http:")
 
 # The text alone: the condition keeps the call.
 curl_message <- function(cnd) conditionMessage(cnd)[[1L]]

@@ -8,7 +8,7 @@ NULL
 #' A function for the argument `credentials` of ellmer's chats. It holds the auth only: printed,
 #' saved or called it does not give the key. The key is put in when ellmer's request is sent, as by
 #' [rho_httr2_auth()], into the header that the provider wants. What that refuses, a chat with it
-#' cannot do either, such as redirections and a proxy without TLS.
+#' cannot do either, such as redirections and a proxy for a plain http URL.
 #'
 #' @section What is not masked:
 #' The answer is ellmer's. What a provider sends back of the key, as some do in the message of a

@@ -11,7 +11,8 @@ NULL
 #' `httr2::last_request()` does not show it.
 #'
 #' Redirections are not followed, because another host may stand behind one. Dry runs and
-#' translations to a command line of curl show the reference. What httr2 tells of a request while it
+#' translations to a command line of curl show `<REDACTED>` too, and with `redact_headers = FALSE`
+#' the reference. What httr2 tells of a request while it
 #' sends (`httr2::req_verbose()`, also with `redact_headers = FALSE`; a `debugfunction` of your own)
 #' is masked.
 #'
@@ -39,7 +40,10 @@ NULL
 #' @section Errors:
 #' A credential that may not go where the request goes is a `rhocap_error_reference` when it is
 #' sent, see [rho_model_auth()]; so is an option that is refused, with the `code` `"option"` or
-#' `"redirect"`.
+#' `"redirect"`. Before that: `rhocap_error_missing` and `rhocap_error_type` for a wrong argument,
+#' `rhocap_error_purpose` for a secret that is bound to no hosts, `rhocap_error_header` for a name
+#' that no header can have, `rhocap_error_value` for a request with another authentication, and
+#' `rhocap_error_missing_package` without httr2.
 #' @family requests
 #' @examples
 #' if (requireNamespace("httr2", quietly = TRUE)) {
@@ -66,8 +70,12 @@ rho_httr2_auth <- function(req, auth, header = "Authorization") {
     auth
   } else {
     value <- if (bearer && S7::S7_inherits(auth, RhoProviderCredential)) rho_bearer(auth) else auth
-    if (!S7::S7_inherits(value, RhoHidden)) {
+    if (!S7::S7_inherits(value, RhoHidden) || S7::S7_inherits(value, RhoHttpRequest)) {
       abort_type(auth, "auth", auth_wanted)
+    }
+    # Told here, where the argument has the name that the caller gave it.
+    if (!S7::S7_inherits(value, RhoHeaderCredential)) {
+      credential_handle(value, "auth")
     }
     headers <- stats::setNames(list(value), header)
     rho_http_request("GET", reference_url, headers = headers)
@@ -149,7 +157,6 @@ httr2_options <- c(
   "customrequest", "nobody", "httpget", "post", "postfields", "postfieldsize",
   "postfieldsize_large", "readfunction", "seekfunction", "upload", "infilesize", "infilesize_large"
 )
-is_plain_http <- function(url) startsWith(tolower_ascii(url), "http:")
 
 # A proxy passes on what TLS hides from it.
 httr2_proxy_options <- c("proxy", "proxyport", "proxyuserpwd", "proxyauth")
@@ -162,10 +169,11 @@ check_httr2_options <- function(req) {
       "reference",
       sprintf(
         paste(
-          "The request's curl option `%s` could send it, and the credential with it, to another",
-          "place than its URL says. Leave it out of httr2::req_options() or its like."
+          "The request's curl option `%s` is not known to be harmless to a credential. Leave it",
+          "out of httr2::req_options() or its like. Allowed are: %s."
         ),
-        foreign[[1L]]
+        shown(foreign[[1L]]),
+        paste(sort(allowed), collapse = ", ")
       ),
       code = "option"
     )

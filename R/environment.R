@@ -225,6 +225,12 @@ environment_from <- function(given, hooks, inherited) {
       git <- if (length(value@git) > 0L) value@git else git
       inherited <- inherited || value@inherited
     } else {
+      if (S7::S7_inherits(value, RhoHidden)) {
+        abort_purpose(
+          value,
+          "An entry has a name, and a secret its purpose: NAME = rho_env_secret(secret)."
+        )
+      }
       abort_type(
         value,
         "...",

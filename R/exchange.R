@@ -166,7 +166,7 @@ S7::method(format, RhoHttpResponse) <- function(x, ...) {
 
 S7::method(format, RhoHttpFailure) <- function(x, ...) {
   c(
-    sprintf("<RhoHttpFailure> %s", shown(attr(x, "message", exact = TRUE))),
+    sprintf("<RhoHttpFailure> %s", shown(trimws(attr(x, "message", exact = TRUE)))),
     sprintf("  url: %s", check_boundary(core_shown_url(attr(x, "url", exact = TRUE))))
   )
 }

@@ -1,4 +1,4 @@
-# Text without what is secret: the core's redactor on R's strings, and around foreign code.
+# Text without what is secret: the core's redactor on R's strings and bytes.
 
 #' Text without secrets
 #'
@@ -17,11 +17,13 @@
 #' password that is a word is masked where rhocap knows it: make it a secret, see
 #' [rho_secret_env()].
 #'
-#' What is encrypted, compressed or transformed in another way cannot be found, nor a part of a value,
-#' nor one that rhocap was never given and that looks like ordinary text.
+#' What is encrypted, compressed or transformed in another way cannot be found, nor a part of a
+#' value, nor one that rhocap was never given and that looks like ordinary text.
 #'
 #' The elements of a vector are read as the lines of one text as well, so that what `readLines()` or
 #' `utils::capture.output()` gave may hold a value over several of them: in each its part is masked.
+#' A vector of more than 16 MB is read in parts of that size: a value over the elements at the end
+#' of one and the start of the next is not found.
 #'
 #' The name of an element counts as a name before it: `c(password = "...")` is masked as
 #' `password=...` is. Names, names of dimensions and other attributes are masked as the text is,
@@ -35,12 +37,14 @@
 #'   it had.
 #' @section Forms:
 #' A value of 8 and more bytes is found
-#' - as it is, in lower and upper case (from 16 bytes), in Latin-1, UTF-16 and, when it is ASCII, UTF-32;
+#' - as it is, in lower and upper case (from 16 bytes), in Latin-1, UTF-16 and, when it is
+#'   ASCII, UTF-32;
 #' - in base64 and base64url at any place within what was encoded, also of its UTF-16;
-#' - in hexadecimal with `:`, `-` or nothing between, and `\\x`, `0x` or `%` before; in decimal and octal;
+#' - in hexadecimal with `:`, `-` or nothing between, and `\\x`, `0x` or `%` before; in decimal
+#'   and octal;
 #' - percent-encoded, quoted-printable, escaped for JSON, HTML, shells, R, C and Python;
-#' - all of these wrapped and spread: with white space, commas, quotation marks, backslashes, written
-#'   line ends, control sequences or characters that do not show anywhere within;
+#' - all of these wrapped and spread: with white space, commas, quotation marks, backslashes,
+#'   written line ends, control sequences or characters that do not show anywhere within;
 #' - in dumps of `xxd`, `hexdump` and `od`, where what stands beside the numbers is masked too, in
 #'   R's print of a vector, and in lines that were numbered, quoted or commented out;
 #' - each line of 8 and more bytes of a value of several lines by itself.
@@ -76,13 +80,20 @@ rho_redact <- function(text) {
   redact_attributes(text)
 }
 
-# Methods of foreign classes must not run: what they do is not ours.
+# Levels that become the same are one, as `levels<-` makes them. A foreign class's method must not
+# run.
 redact_levels <- function(x) {
-  levels <- bare(redact_strings(attr(x, "levels", exact = TRUE)))
-  kept <- unique(levels)
-  codes <- match(levels, kept)[bare(x)]
-  attributes(codes) <- attributes(x)
-  attr(codes, "levels") <- kept
+  levels <- attr(x, "levels", exact = TRUE)
+  masked <- redact_strings(bare(levels))
+  if (identical(masked, bare(levels))) {
+    return(x)
+  }
+  kept <- attributes(x)
+  kept$levels <- unique(masked)
+  codes <- bare(x)
+  known <- which(codes > 0L & codes <= length(levels))
+  codes[known] <- match(masked, kept$levels)[codes[known]]
+  attributes(codes) <- kept
   codes
 }
 
@@ -129,227 +140,48 @@ redact_within <- function(x) {
   }
 }
 
-#' Run foreign code without showing secrets
-#'
-#' @description
-#' Evaluates `expr` and masks what it tells: messages, warnings and errors are sanitised as by
-#' [rho_sanitize()] and signalled again with their classes, and what it prints is masked as by
-#' [rho_redact()]. It is for code that rhocap does not know: a client of some service, say.
-#'
-#' @details
-#' What is printed appears when `expr` has ended, so that a value that was printed in two parts is
-#' found as well: standard output and standard error are masked each on its own and together. This
-#' covers what R code prints; what a child process or C code writes to the process's own descriptors
-#' never passes through R.
-#'
-#' A handler outside can muffle messages and warnings as usual. An error ends `expr`: the calls that
-#' led to it are gone when the sanitised error is signalled, because their frames hold arguments.
-#' A message or another condition that was signalled with `signalCondition()` alone cannot be
-#' stopped and reaches handlers outside as it was.
-#'
-#' The value of `expr` is given back as it is, and so is whether it is visible. A literal in the
-#' call (`rho_with_redaction(f("a key"))`) is seen by `traceback()` and by R's history. What
-#' `geterrmessage()` gives afterwards is masked, also of an error that `expr` caught.
-#'
-#' @param expr An expression.
-#' @return The value of `expr`.
-#' @section Errors and warnings:
-#' Where `expr` removes the diversion of the output (`sink()`, `closeAllConnections()`), or leaves
-#' one of its own, that is told with a warning of class `rhocap_warning_diversion`,
-#' `rhocap_warning`: what was printed meanwhile was not masked.
-#' @family redaction
-#' @examples
-#' password <- paste(sample(c(letters, LETTERS, 0:9), 20, TRUE), collapse = "")
-#' rho_with_redaction({
-#'   cat("login with password=", password, "\n", sep = "")
-#'   "done"
-#' })
-#' @export
-rho_with_redaction <- function(expr) {
-  if (missing(expr)) {
-    abort_missing("expr", "an expression")
-  }
-  diversion <- start_diversion()
-  on.exit(suspendInterrupts(end_diversion(diversion)))
-  result <- tryCatch(
-    withCallingHandlers(
-      withVisible(expr),
-      message = function(cnd) signal_message(cnd, diversion),
-      warning = function(cnd) signal_warning(cnd, diversion)
-    ),
-    error = function(cnd) list(error = sanitize_condition(cnd))
-  )
-  on.exit()
-  suspendInterrupts(end_diversion(diversion))
-  mask_last_error(result$error)
-  if (!is.null(result$error)) {
-    stop(result$error)
-  }
-  if (result$visible) result$value else invisible(result$value)
-}
-
-# R keeps the text of the last error for geterrmessage(), also of one that was caught. Only an error
-# can put another in its place.
-mask_last_error <- function(error) {
-  last <- geterrmessage()
-  if (is.null(error) && !identical(redact_strings(last), last)) {
-    error <- simpleError(redact_strings(sub("^Error[^:]*: ", "", last, useBytes = TRUE)))
-  }
-  if (!is.null(error)) {
-    try(stop(error), silent = TRUE)
-  }
-}
-
-# As `message()` does: handlers outside first, then standard error, which is diverted.
-signal_message <- function(cnd, diversion) {
-  safe <- sanitize_condition(cnd)
-  mark_diversion(diversion)
-  withRestarts(
-    {
-      signalCondition(safe)
-      cat(conditionMessage(safe), file = stderr(), sep = "")
-    },
-    muffleMessage = function() NULL
-  )
-  mark_diversion(diversion)
-  tryInvokeRestart("muffleMessage")
-}
-
-signal_warning <- function(cnd, diversion) {
-  mark_diversion(diversion)
-  warning(sanitize_condition(cnd))
-  mark_diversion(diversion)
-  tryInvokeRestart("muffleWarning")
-}
-
-# What is printed goes to memory, never to a file: it is not masked yet.
-start_diversion <- function() {
-  diversion <- new.env(parent = emptyenv())
-  diversion$output <- rawConnection(raw(), "w")
-  diversion$error <- rawConnection(raw(), "w")
-  diversion$depth <- sink.number()
-  diversion$messages <- sink.number(type = "message")
-  diversion$marks <- list()
-  diversion$ended <- FALSE
-  sink(diversion$output)
-  sink(diversion$error, type = "message")
-  diversion
-}
-
-# Remembers how much each stream holds: the order of the two is known at these moments only.
-mark_diversion <- function(diversion) {
-  sizes <- tryCatch(
-    c(seek(diversion$output), seek(diversion$error)),
-    error = function(cnd) NULL
-  )
-  if (!is.null(sizes)) {
-    diversion$marks <- c(diversion$marks, list(sizes))
-  }
-}
-
-end_diversion <- function(diversion) {
-  if (diversion$ended) {
-    return(invisible())
-  }
-  diversion$ended <- TRUE
-  whole <- c(restore_messages(diversion), restore_output(diversion))
-  output <- taken(diversion$output)
-  if (isTRUE(diversion$probed)) {
-    output <- utils::head(output, -1L)
-  }
-  error <- taken(diversion$error)
-  show_masked(output, error, diversion$marks)
-  if (!all(whole)) {
-    warn(
-      "diversion",
-      paste(
-        "The code inside rho_with_redaction() changed where its output goes (sink()). What it",
-        "printed meanwhile went there without being masked."
-      )
-    )
-  }
-}
-
-restore_messages <- function(diversion) {
-  ours <- identical(sink.number(type = "message"), as.integer(diversion$error))
-  if (identical(diversion$messages, 2L)) {
-    sink(type = "message")
-  } else {
-    sink(getConnection(diversion$messages), type = "message")
-  }
-  ours
-}
-
-# Whether our diversion stood until the end, with none on top of it.
-restore_output <- function(diversion) {
-  depth <- diversion$depth + 1L
-  diversion$probed <- sink.number() >= depth && is_diverted_to(diversion$output)
-  ours <- sink.number() == depth && diversion$probed
-  while (sink.number() > diversion$depth) {
-    sink()
-  }
-  ours
-}
-
-# R does not tell where output goes: another diversion of the same depth is found by writing a byte.
-is_diverted_to <- function(connection) {
-  tryCatch(
-    {
-      before <- seek(connection)
-      cat("\n")
-      seek(connection) == before + 1
-    },
-    error = function(cnd) FALSE
-  )
-}
-
-taken <- function(connection) {
-  tryCatch(
-    {
-      bytes <- rawConnectionValue(connection)
-      close(connection)
-      bytes
-    },
-    error = function(cnd) raw()
-  )
-}
-
-# Without the marks around which only one of the streams went on: one piece then, and one marker.
-needed_marks <- function(sizes) {
-  index <- 2L
-  while (index < nrow(sizes)) {
-    around <- sizes[index + -1:1, , drop = FALSE]
-    if (any(around[1L, ] == around[3L, ])) {
-      sizes <- sizes[-index, , drop = FALSE]
-    } else {
-      index <- index + 1L
+# `redactor` knows more values than the process does, see `redactor_of()`.
+redact_strings <- function(text, redactor = NULL) {
+  plain <- bare(text)
+  asked <- plain
+  latin1 <- which(Encoding(plain) == "latin1")
+  asked[latin1] <- vapply(plain[latin1], as_utf8, "", USE.NAMES = FALSE)
+  changed <- FALSE
+  for (batch in batches(asked)) {
+    found <- check_boundary(core_redact(asked[batch], redactor))
+    if (!is.null(found)) {
+      plain[batch[found$places]] <- found$texts
+      changed <- TRUE
     }
   }
-  sizes
+  if (!changed) {
+    return(text)
+  }
+  attributes(plain) <- attributes(text)
+  plain
 }
 
-show_masked <- function(output, error, marks) {
-  marks <- c(marks, list(c(length(output), length(error))))
-  sizes <- do.call(rbind, c(list(c(0, 0)), marks))
-  sizes <- needed_marks(cbind(pmin(sizes[, 1L], length(output)), pmin(sizes[, 2L], length(error))))
-  part <- function(bytes, from, to) if (to > from) bytes[(from + 1):to] else raw()
-  pieces <- list()
-  for (index in seq_len(nrow(sizes) - 1L)) {
-    pieces <- c(
-      pieces,
-      list(part(output, sizes[index, 1L], sizes[index + 1L, 1L])),
-      list(part(error, sizes[index, 2L], sizes[index + 1L, 2L]))
-    )
+# The places of a vector, in parts that one call of the core masks well below 100 ms: between two
+# calls R looks whether the user wants to stop.
+batches <- function(text) {
+  sizes <- nchar(text, "bytes", allowNA = TRUE, keepNA = FALSE)
+  if (sum(sizes) <= batch_bytes) {
+    return(list(seq_along(text)))
   }
-  # Between two marks either stream may have been the first.
-  count <- length(pieces)
-  first <- seq.int(1L, count, by = 2L)
-  orders <- list(first, first + 1L, seq_len(count), as.vector(rbind(first + 1L, first)))
-  masked <- check_boundary(core_redact_pieces(pieces, orders, NULL))
-  for (index in seq_len(count)) {
-    text <- rawToChar(masked[[index]][masked[[index]] != 0L])
-    if (nzchar(text)) {
-      cat(text, file = if (index %% 2L == 1L) stdout() else stderr(), sep = "")
-    }
-  }
+  split(seq_along(text), cumsum(as.double(sizes)) %/% batch_bytes)
+}
+
+batch_bytes <- 2^24
+
+redact_raw <- function(bytes, redactor = NULL) {
+  masked <- check_boundary(core_redact_bytes(bytes, redactor))
+  if (is.null(masked)) bytes else masked
+}
+
+# The core's marker, where it stands for a whole value.
+redaction_marker <- "[redacted by rhocap]"
+
+# A redactor that also knows values found in a foreign object.
+redactor_of <- function(values) {
+  if (length(values) == 0L) NULL else check_boundary(core_redactor(values))
 }

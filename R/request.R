@@ -15,7 +15,7 @@ NULL
 #' The value of a secret that is known is refused as text anywhere else: in the URL, in fields of
 #' the query, in names of headers and values of other ones, in the body, raw bytes included, also
 #' encoded. A string under the name of a header that carries credentials goes with the request:
-#' [rho_forget()] of the request, or of its `id`, forgets it.
+#' [rho_forget()] of the request forgets it, or, once the request is gone, of its `id`.
 #'
 #' Printed are the URL without a user and without values of fields that carry credentials, the
 #' headers without credentials, and of the body its kind and size.
@@ -28,19 +28,24 @@ NULL
 #'   the URL's host.
 #' @param body `NULL`, raw bytes, one string, or a list, which is sent as JSON, or, under a
 #'   `Content-Type` of `application/x-www-form-urlencoded`, as a form. A credential in a list is
-#'   sent as the string that it is.
+#'   sent as the string that it is. In JSON one value is that value, or with `I()` an array of one;
+#'   several are an array, a list with names is an object, and `NA` is `null`. `NaN`, `Inf`,
+#'   matrices and vectors with names are refused.
 #' @param timeout_ms How long the request may take, in milliseconds.
 #' @param response_headers Names of headers of the answer that are wanted; none are named for all.
 #' @param convert Whether the answer is text. With `FALSE` its bytes are kept.
 #' @param auth Who sends it: a [rho_model_auth()], whose key becomes `Authorization: Bearer` beside
 #'   its own headers, a credential, which becomes the same, or what [rho_bearer()] or [rho_basic()]
 #'   gives. `headers` take the place of headers of the same name.
-#' @param query Fields to add to the URL: a list with names, of strings and credentials. A
-#'   credential is better in a header: URLs stand in the logs of servers.
+#' @param query Fields to add to the URL: a list with names, of strings, numbers, flags and
+#'   credentials. Numbers and flags are written as in JSON, as `100000` and `true`, here and in a
+#'   form; dates and other classes are refused: format them first. A credential is better in a
+#'   header: URLs stand in the logs of servers.
 #' @return A value of class `RhoHttpRequest` with the properties `method`, `url`, `headers`, `body`,
 #'   `timeout_ms`, `response_headers`, `convert`, `id` and `handle`.
 #' @section Errors:
-#' `rhocap_error_value` for an unknown method and where the value of a secret stands as text,
+#' `rhocap_error_value` for an unknown method, for a field or a part of a body that cannot be
+#' written, and where the value of a secret stands as text, `rhocap_error_type`,
 #' `rhocap_error_url` for what is no URL or names a user, `rhocap_error_header` for a header that
 #' cannot be sent or that two programs could understand in two ways (a `Content-Length` that is not
 #' the body's or stands beside `Transfer-Encoding`, a `Connection` that names other headers), those
@@ -151,18 +156,34 @@ given_auth <- function(auth) {
   given_value(auth, "auth", "an auth")
 }
 
-# Fields of a query or a form, each a string or the handle of a credential.
+# Fields of a query or a form, each a string, a number, a flag or the handle of a credential.
 given_fields <- function(x, arg) {
-  lapply(named_values(x, arg), function(value) {
-    if (S7::S7_inherits(value, RhoHidden)) {
-      return(credential_handle(value, arg))
-    }
-    bare_value <- bare(value)
-    if ((is.numeric(bare_value) || is.logical(bare_value)) && length(bare_value) == 1L) {
-      value <- if (is.logical(bare_value)) tolower(bare_value) else format(bare_value, digits = 15L)
-    }
-    check_text(check_string(value, arg, "a string or a credential"), arg)
-  })
+  fields <- named_values(x, arg)
+  places <- places_in(fields, arg)
+  for (index in seq_along(fields)) {
+    fields[[index]] <- given_field(fields[[index]], places[[index]])
+  }
+  fields
+}
+
+# Numbers and flags cross as they are: the core writes them as it does in JSON, not as options of R
+# say.
+given_field <- function(x, arg) {
+  if (S7::S7_inherits(x, RhoHidden)) {
+    return(credential_handle(x, arg))
+  }
+  wanted <- "one string, number, TRUE, FALSE or a credential"
+  if (is.object(x) && !is.character(x)) {
+    abort_type(x, arg, wanted)
+  }
+  if (!(is.numeric(x) || is.logical(x)) || length(x) != 1L) {
+    return(check_text(check_string(x, arg, wanted), arg))
+  }
+  if (!is.finite(x)) {
+    what <- if (is.nan(x) || !is.na(x)) "no finite number" else "NA"
+    abort("value", sprintf("`%s` is %s. It must be %s.", arg, what, wanted), argument = arg)
+  }
+  bare(x)
 }
 
 given_body <- function(body, headers) {
@@ -197,12 +218,12 @@ is_form <- function(headers) {
 }
 
 # A list as it crosses: plain vectors, lists, and handles of credentials.
-json_tree <- function(x, depth = 0L) {
+json_tree <- function(x, arg = "body", depth = 0L) {
   if (depth > 100L) {
     abort("value", "`body` is nested too deeply.", argument = "body")
   }
   if (S7::S7_inherits(x, RhoHidden)) {
-    return(credential_handle(x, "body"))
+    return(credential_handle(x, arg))
   }
   if (is.null(x)) {
     return(NULL)
@@ -211,15 +232,21 @@ json_tree <- function(x, depth = 0L) {
   # `I()` keeps one value an array.
   array <- inherits(x, "AsIs", which = FALSE)
   if (is.object(x) && !identical(class(x), "AsIs")) {
-    abort_type(x, "body", what)
+    abort_type(x, arg, what)
   }
+  check_json_form(x, arg)
   if (is.list(x)) {
     names <- names(x)
-    items <- lapply(seq_along(x), function(index) json_tree(.subset2(x, index), depth + 1L))
+    if (!is.null(names)) {
+      names <- check_strings(names, "body")
+    }
+    places <- places_in(x, arg)
+    items <- lapply(seq_along(x), function(index) {
+      json_tree(.subset2(x, index), places[[index]], depth + 1L)
+    })
     if (is.null(names)) {
       return(items)
     }
-    names <- check_strings(names, "body")
     if (!all(nzchar(names)) || anyDuplicated(names)) {
       abort(
         "value",
@@ -232,11 +259,38 @@ json_tree <- function(x, depth = 0L) {
   }
   x <- bare(x)
   if (is.character(x)) {
-    x[!is.na(x)] <- check_strings(x[!is.na(x)], "body")
+    x[!is.na(x)] <- check_strings(x[!is.na(x)], arg)
   } else if (!is.numeric(x) && !is.logical(x)) {
-    abort_type(x, "body", what)
+    abort_type(x, arg, what)
+  } else if (any(is.nan(x) | is.infinite(x))) {
+    abort(
+      "value",
+      sprintf("`%s` holds NaN or Inf, for which JSON has no word. Give NA for null.", arg),
+      argument = arg
+    )
   }
   if (array && length(x) == 1L) list(x) else x
+}
+
+# JSON has arrays without names and no matrices: what would be lost is refused.
+check_json_form <- function(x, arg) {
+  if (!is.null(dim(x))) {
+    abort(
+      "value",
+      sprintf("`%s` is a matrix or an array. Give a list of its rows.", arg),
+      argument = arg
+    )
+  }
+  if (is.atomic(x) && length(x) > 1L && !is.null(names(x))) {
+    abort(
+      "value",
+      sprintf(
+        "`%s` is a vector with names. Give as.list() of it for an object, unname() for an array.",
+        arg
+      ),
+      argument = arg
+    )
+  }
 }
 
 check_request <- function(request) {

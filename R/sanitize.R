@@ -21,6 +21,7 @@
 #' A message of several strings becomes one, with line ends between them. It never fails: of a
 #' condition that cannot be looked through, or that a method of its class can say nothing of
 #' afterwards, the masked message and the classes are left, without those whose methods need more.
+#' Of one with more than 2000 secret values in it the message is left out as well.
 #'
 #' @param condition A condition of any kind: base R's, rlang's, httr2's, curl's, your own.
 #' @return A condition with the same classes (see above for the exception).
@@ -53,7 +54,11 @@ rho_sanitize <- function(condition) {
 
 sanitize_condition <- function(condition) {
   # What is found in it is masked in each part of it, also where the whole cannot be looked through.
-  redactor <- tryCatch(redactor_of(secret_values(condition)), error = function(cnd) NULL)
+  values <- tryCatch(secret_values(condition), error = function(cnd) character())
+  if (length(values) > most_secret_values) {
+    return(without_content(condition, NULL, said = FALSE))
+  }
+  redactor <- tryCatch(redactor_of(values), error = function(cnd) NULL)
   tryCatch(
     {
       safe <- sanitize(one_message(told_in_full(condition)), redactor = redactor)
@@ -106,9 +111,10 @@ in_one <- function(texts) paste(bare(texts), collapse = "\n")
 
 # A condition of which only its classes and what it says are left. Methods of its classes may need
 # more than that to say anything: such a class is left out.
-without_content <- function(condition, redactor) {
+without_content <- function(condition, redactor, said = TRUE) {
   said <- tryCatch(
     {
+      stopifnot(said)
       said <- redact_strings(in_one(conditionMessage(condition)), redactor)
       if (validUTF8(said) && nzchar(said)) said else content_left_out
     },
@@ -146,7 +152,14 @@ check_sanitized <- function(safe, condition, redactor) {
 
 # Any value of R without secrets, of the same type and class wherever that can be. With `shown`, it
 # is only to be printed: bytes are told by their number.
-sanitize <- function(x, shown = FALSE, redactor = redactor_of(secret_values(x))) {
+sanitize <- function(x, shown = FALSE, redactor = NULL) {
+  if (missing(redactor)) {
+    values <- secret_values(x)
+    if (length(values) > most_secret_values) {
+      return(note_left_out("a value"))
+    }
+    redactor <- redactor_of(values)
+  }
   state <- new.env(parent = emptyenv())
   state$left <- most_values
   state$shown <- shown
@@ -156,6 +169,9 @@ sanitize <- function(x, shown = FALSE, redactor = redactor_of(secret_values(x)))
 
 # More parts than that are in no condition that a person reads; the rest becomes a note.
 most_values <- 50000
+
+# Making a redactor of more values than that takes seconds.
+most_secret_values <- 2000L
 
 note_left_out <- function(what) sprintf("<%s left out by rhocap>", what)
 
@@ -333,24 +349,15 @@ bare_list <- function(x) {
   x
 }
 
-# Any header may be one that carries a key; these do not.
-is_headers_name <- function(name) {
-  length(name) == 1L && !is.na(name) && tolower_ascii(name) %in% c("headers", "header")
-}
-
-harmless_headers <- function(names) check_boundary(core_harmless_headers(bare(names)))
-
 hide_headers <- function(x, state) {
-  names <- tolower_ascii(names_of(x))
-  # Pairs of names and values.
-  if (is_frame(x) || length(names) == 0L || all(names %in% c(words_of_names, words_of_values))) {
+  if (is_header_pairs(x)) {
     before <- state$headers
     on.exit(state$headers <- before)
     state$headers <- TRUE
     return(sanitize_value(x, state))
   }
   safe <- if (is.list(x)) sanitize_items(x, state) else sanitize_strings(x, state)
-  for (index in which(!harmless_headers(names))) {
+  for (index in which(!harmless_headers(tolower_ascii(names_of(x))))) {
     item <- .subset2(safe, index)
     if (is.character(item)) {
       item[!is.na(item) & nzchar(item, keepNA = FALSE)] <- redaction_marker
@@ -358,109 +365,6 @@ hide_headers <- function(x, state) {
     }
   }
   with_attributes(safe, x, state)
-}
-
-# What the two parts of a pair are called.
-words_of_names <- c("name", "key", "header", "field", "param", "parameter", "variable", "option")
-words_of_values <- c("value", "values", "val", "content", "contents", "data", "text")
-
-is_frame <- function(x) is.list(x) && "data.frame" %in% attr(x, "class", exact = TRUE)
-
-# Which of some texts are names that say that what stands beside them is secret. Among headers those
-# are all but the harmless ones.
-says_secret <- function(texts, headers = FALSE) {
-  says <- logical(length(texts))
-  texts <- sub("[[:space:]]*:?[[:space:]]*$", "", texts, useBytes = TRUE)
-  names <- grep("^[A-Za-z0-9._-]{1,64}$", texts, useBytes = TRUE)
-  says[names] <- secret_names(texts[names])
-  if (isTRUE(headers)) {
-    says[names] <- says[names] | !harmless_headers(texts[names])
-  }
-  says
-}
-
-# The texts of a vector, NULL for what has none.
-texts_of <- function(x) {
-  if (is.character(x)) {
-    bare(x)
-  } else if (is_levelled(x)) {
-    attr(x, "levels", exact = TRUE)[bare(x)]
-  }
-}
-
-# For each item of a list, which of its elements are secret by what stands beside them: in the same
-# row of a data frame, or in a pair `list(name =, value =)`.
-secret_beside_items <- function(x, headers = FALSE) {
-  marks <- vector("list", length(x))
-  items <- bare_list(x)
-  names <- tolower_ascii(names_of(x))
-  named <- is_frame(x) | names %in% words_of_names
-  valued <- if (is_frame(x)) rep(TRUE, length(items)) else names %in% words_of_values
-  if (length(names) == 0L && length(items) == 2L) {
-    # A pair without names.
-    named <- c(TRUE, FALSE)
-    valued <- c(FALSE, TRUE)
-  }
-  named <- which(rep_len(named, length(items)))
-  if (is_frame(x)) {
-    rows <- attr(x, "row.names", exact = TRUE)
-    marks <- mark_beside(marks, items, 0L, if (is.character(rows)) says_secret(rows, headers))
-  }
-  for (index in named) {
-    if (is_missing_argument(items, index)) {
-      next
-    }
-    texts <- texts_of(.subset2(items, index))
-    if (length(texts) > 0L && (length(names) > 0L || length(texts) == 1L)) {
-      marks <- mark_beside(marks, items, index, says_secret(texts, headers), valued)
-    }
-  }
-  marks
-}
-
-mark_beside <- function(marks, items, at, says, valued = TRUE) {
-  if (any(says)) {
-    for (index in setdiff(which(rep_len(valued, length(items))), at)) {
-      size <- length(bare_list(.subset2(items, index)))
-      if (length(says) == 1L || length(says) == size) {
-        before <- if (is.null(marks[[index]])) FALSE else marks[[index]]
-        marks[[index]] <- rep_len(says, size) | before
-      }
-    }
-  }
-  marks
-}
-
-# The same for strings: in a row of a matrix, a column of one of two rows, or a pair.
-secret_beside_strings <- function(x, headers = FALSE) {
-  marks <- logical(length(x))
-  dim <- attr(x, "dim", exact = TRUE)
-  if (length(dim) != 2L) {
-    # Two strings may be a pair or a list of names: what would be masked in one text is a pair.
-    if (length(x) == 2L && is.null(names_of(x)) && says_secret(bare(x)[1L], headers)) {
-      line <- paste(bare(x), collapse = ": ")
-      marks[[2L]] <- !identical(redact_strings(line), line)
-    }
-    return(marks)
-  }
-  says <- matrix(says_secret(bare(x), headers), dim[1L], dim[2L])
-  labels <- lapply(attr(x, "dimnames", exact = TRUE), says_secret, headers = headers)
-  # Without labels of its rows or columns, none of these says anything.
-  labelled <- function(index) if (any(unlist(labels[index]))) labels[[index]] else FALSE
-  rows <- rowSums(says) > 0 | labelled(1L)
-  columns <- if (dim[1L] == 2L) colSums(says) > 0 else logical(dim[2L])
-  columns <- columns | labelled(2L)
-  as.vector((row(says) %in% which(rows) | col(says) %in% which(columns)) & !says)
-}
-
-# Methods of foreign classes must not run: what they do is not ours.
-names_of <- function(x) attr(x, "names", exact = TRUE)
-
-secret_names <- function(names, size = length(names)) {
-  if (is.null(names)) {
-    return(logical(size))
-  }
-  check_boundary(core_secret_names(bare(names)))
 }
 
 # A call as it can be told: its functions, names, numbers. A string in it may be any argument.
@@ -512,145 +416,4 @@ sanitize_function <- function(x, state) {
   arguments <- rep(list(quote(expr = )), length(names))
   names(arguments) <- redact_strings(as.character(names), state$redactor)
   as.function(c(arguments, list(NULL)), envir = baseenv())
-}
-
-# The texts in a value, and in the environments that it leads to, that are secret: because a name
-# says so, or because, within a text, they have the shape of a secret or stand after a name.
-secret_values <- function(x) {
-  state <- new.env(parent = emptyenv())
-  state$left <- most_values
-  state$seen <- list()
-  state$values <- character()
-  state$texts <- list()
-  state$bytes <- most_text_bytes
-  collect_values(x, state)
-  unique(c(state$values, found_in(unique(unlist(state$texts)))))
-}
-
-# More text than that is looked through for what is in it, but not for what it says of other texts.
-most_text_bytes <- 2^24
-
-note_texts <- function(texts, state) {
-  if (is.raw(texts)) {
-    texts <- rawToChar(texts[texts != 0L])
-    Encoding(texts) <- "bytes"
-  }
-  state$bytes <- state$bytes - sum(nchar(texts, "bytes", allowNA = TRUE, keepNA = FALSE))
-  if (state$bytes >= 0) {
-    state$texts <- c(state$texts, list(texts))
-  }
-}
-
-found_in <- function(texts) {
-  found <- lapply(batches(texts), function(batch) check_boundary(core_redact_found(texts[batch])))
-  found <- as.character(unlist(found))
-  found[!grepl(redaction_marker, found, fixed = TRUE, useBytes = TRUE)]
-}
-
-collect_values <- function(x, state) {
-  state$left <- state$left - 1
-  if (state$left < 0 || is_ours(x)) {
-    return(invisible())
-  }
-  if (is.environment(x)) {
-    collect_environment(x, state)
-  } else if (typeof(x) == "closure") {
-    collect_environment(environment(x), state)
-  } else if (typeof(x) == "language") {
-    collect_items(as.list(unclass(x)), state)
-  } else if (is.list(x)) {
-    collect_items(x, state)
-  } else if (is.character(x)) {
-    secret <- secret_names(names_of(x), length(x)) | secret_beside_strings(x, state$headers)
-    keep_values(bare(x)[secret], state)
-    note_texts(bare(x), state)
-  } else if (is.raw(x)) {
-    note_texts(bare(x), state)
-  }
-  given <- attributes(x)
-  for (name in c("names", "class")) {
-    if (is.character(given[[name]])) note_texts(bare(given[[name]]), state)
-  }
-  changing <- setdiff(names(given), c(kept_attributes, dropped_attributes, "names"))
-  if (length(changing) > 0L) {
-    collect_items(given[changing], state)
-  }
-}
-
-collect_items <- function(x, state) {
-  names <- names_of(x)
-  beside <- secret_beside_items(x, state$headers)
-  x <- bare_list(x)
-  secret <- secret_names(names, length(x))
-  for (index in seq_along(x)) {
-    if (is_missing_argument(x, index)) {
-      next
-    }
-    item <- .subset2(x, index)
-    if (any(beside[[index]])) {
-      keep_values(texts_within(item)[rep_len(beside[[index]], length(texts_within(item)))], state)
-    }
-    if (secret[[index]] && is_plain_text(item)) {
-      keep_values(texts_within(item), state)
-    } else if (is_headers_name(names[index]) && !is.null(item)) {
-      collect_headers(item, state)
-    }
-    if (typeof(item) %in% c("character", "raw") || !is.atomic(item) || !is.null(attributes(item))) {
-      collect_values(item, state)
-    }
-  }
-}
-
-collect_headers <- function(x, state) {
-  before <- state$headers
-  on.exit(state$headers <- before)
-  names <- tolower_ascii(names_of(x))
-  pairs <- is_frame(x) || length(names) == 0L ||
-    all(names %in% c(words_of_names, words_of_values))
-  if (pairs) {
-    state$headers <- TRUE
-    collect_values(x, state)
-  } else {
-    keep_values(texts_within(bare_list(x)[!harmless_headers(names)]), state)
-  }
-}
-
-# All texts of a vector or a plain list.
-texts_within <- function(x) {
-  if (is.list(x)) {
-    as.character(unlist(lapply(bare_list(x), texts_within)))
-  } else if (is.raw(x)) {
-    rawToChar(x[x != 0L])
-  } else {
-    as.character(texts_of(x))
-  }
-}
-
-most_environments <- 500
-
-# Without evaluating anything: a promise is seen as its expression, an active binding not at all.
-collect_environment <- function(env, state) {
-  if (
-    is.null(env) || isNamespace(env) || environmentName(env) %in% c("R_GlobalEnv", "base") ||
-      !is.null(attr(env, "name")) || length(state$seen) > most_environments ||
-      any(vapply(state$seen, identical, NA, env))
-  ) {
-    return(invisible())
-  }
-  state$seen <- c(state$seen, list(env))
-  for (name in ls(envir = env, all.names = TRUE, sorted = FALSE)) {
-    if (!bindingIsActive(name, env)) {
-      value <- eval(call("substitute", as.name(name), env))
-      collect_items(structure(list(value), names = name), state)
-    }
-  }
-}
-
-# A header's value is a scheme and the key itself.
-keep_values <- function(values, state) {
-  if (!is.character(values)) {
-    return(invisible())
-  }
-  values <- values[!is.na(values) & nzchar(values) & !values %in% redaction_marker]
-  state$values <- c(state$values, values, sub("^.*[[:space:]]", "", values, useBytes = TRUE))
 }

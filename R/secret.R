@@ -95,7 +95,10 @@ rho_secret_file <- function(path, name = NULL) {
 #' @rdname rho_secret_env
 #' @export
 rho_secret_descriptor <- function(fd) {
-  fd <- check_number(fd, "fd", most = 2^31 - 1)
+  if (missing(fd)) {
+    abort_missing("fd", "the number of a descriptor that R was started with, from 3 on")
+  }
+  fd <- check_number(fd, "fd", least = 3, most = 2^31 - 1)
   # R has its script open as if it had inherited it.
   script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
   script <- if (length(script) > 0L && is_utf8(script[[1L]])) script[[1L]]
@@ -214,8 +217,9 @@ rho_reveal <- function(secret) {
 #' gone; then it is forgotten by its `id`.
 #'
 #' An auth ([rho_model_auth()]) and a request ([rho_http_request()]) cannot be used any more either,
-#' and the redactor forgets the credentials that their headers were given as text. Those that they
-#' were made of have handles of their own.
+#' and the redactor forgets the credentials that their headers were given as text. By the `id` of
+#' one these are forgotten once it is gone; before that nothing happens. Those that they were made
+#' of have handles of their own.
 #'
 #' @param secret A value as for [rho_reveal()], an auth, a request, or the `id` of one. Of an id
 #'   that is not known, nothing is done.
@@ -230,8 +234,9 @@ rho_reveal <- function(secret) {
 #' rho_forget(secret)
 #' @export
 rho_forget <- function(secret) {
+  wanted <- paste0(hidden_wanted, ", an auth, a request, or the `id` of one")
   if (missing(secret)) {
-    abort_missing("secret", hidden_wanted)
+    abort_missing("secret", wanted)
   }
   if (is.character(secret)) {
     id <- check_text(check_string(secret, "secret"), "secret")
@@ -239,7 +244,7 @@ rho_forget <- function(secret) {
   }
   sender <- auth_kind(secret)
   held <- if (is.null(sender)) {
-    check_hidden(secret, "secret")
+    check_hidden(secret, "secret", wanted)
     core_secret_forget(hidden_handle(secret), hidden_kind(secret))
   } else {
     core_secret_forget(auth_handle(secret), sender)
@@ -258,13 +263,13 @@ auth_kind <- function(x) {
 
 hidden_wanted <- "a value made by rho_secret_env() or a sibling"
 
-check_hidden <- function(x, arg) {
+check_hidden <- function(x, arg, wanted = hidden_wanted) {
   if (missing(x)) {
-    abort_missing(arg, hidden_wanted)
+    abort_missing(arg, wanted)
   }
   known <- list(RhoSecret, RhoProviderCredential, RhoEnvSecret)
   if (!any(vapply(known, function(class) S7::S7_inherits(x, class), NA))) {
-    abort_type(x, arg, hidden_wanted)
+    abort_type(x, arg, wanted)
   }
   x
 }

@@ -355,6 +355,9 @@ test_that("no option of curl takes a credential elsewhere through httr2, or writ
     expect_s3_class(cnd, "rhocap_error_reference")
     expect_identical(cnd$code, "option")
   }
+  cnd <- tryCatch(httr2::req_perform(httr2::req_options(req, maxredirs = 1L)), error = identity)
+  expect_match(conditionMessage(cnd), "`maxredirs` is not known to be harmless", fixed = TRUE)
+  expect_match(conditionMessage(cnd), "useragent", fixed = TRUE)
   count <- server$count()
   expect_identical(count, 0L)
   # What only says how long, and who asks, is no matter.
@@ -433,6 +436,41 @@ test_that("a proxy of the environment gets nothing that is sent without TLS", {
   )
   expect_identical(proxy$count(), asked)
   expect_identical(server$count(), 3L)
+})
+
+test_that("what the environment says needs no proxy over https goes through none", {
+  needs("curl")
+  before <- Sys.getenv(c("https_proxy", "no_proxy", "NO_PROXY"), NA)
+  defer(function() {
+    Sys.unsetenv(names(before))
+    if (!all(is.na(before))) do.call(Sys.setenv, as.list(before[!is.na(before)]))
+  }, environment())
+  # Nobody listens at either port: the message tells which of the two was asked.
+  request <- rho_http_request("GET", "https://127.0.0.1:2/", timeout_ms = 5000)
+  Sys.unsetenv(c("no_proxy", "NO_PROXY"))
+  Sys.setenv(https_proxy = "http://127.0.0.1:1")
+  expect_match(rho_curl_fetch(request)@message, "port 1\\b")
+  Sys.setenv(NO_PROXY = "127.0.0.1")
+  expect_match(rho_curl_fetch(request)@message, "port 2\\b")
+})
+
+test_that("a failure is printed without the line end of its message", {
+  needs("curl")
+  request <- rho_http_request("GET", "http://127.0.0.1:1/", timeout_ms = 5000)
+  failure <- new_failure(request, NULL, "It failed.\n")
+  expect_identical(format(failure)[[1L]], "<RhoHttpFailure> It failed.")
+})
+
+test_that("a secret in place of an auth is told by the name of the argument", {
+  needs("httr2")
+  req <- httr2::request("https://api.example.org/")
+  for (make in list(rho_secret_literal, function(x) rho_env_secret(rho_secret_literal(x)))) {
+    cnd <- tryCatch(rho_httr2_auth(req, make(canary())), error = identity)
+    expect_s3_class(cnd, "rhocap_error_purpose")
+    expect_match(conditionMessage(cnd), "`auth` takes", fixed = TRUE)
+  }
+  request <- rho_http_request("GET", "https://api.example.org/")
+  expect_error(rho_httr2_auth(req, request), "`auth` must be", class = "rhocap_error_type")
 })
 
 test_that("options that stand in the session take no credential out of ellmer's chats", {

@@ -145,3 +145,15 @@ test_that("a link in a library opens nothing but a package, and no carve-out", {
   expect_identical(rho_read(capability, file.path(linked, ".env"))@code, "CarveOut")
   expect_identical(rho_read(capability, "sub/pkg/.env")@code, "CarveOut")
 })
+
+test_that("a secret without a name is told how it becomes an entry", {
+  secret <- rho_secret_literal(canary())
+  for (given in list(secret, rho_env_secret(secret))) {
+    expect_error(
+      rho_environment(given),
+      "NAME = rho_env_secret(secret)",
+      fixed = TRUE,
+      class = "rhocap_error_purpose"
+    )
+  }
+})

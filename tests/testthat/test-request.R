@@ -134,6 +134,73 @@ test_that("what cannot be sent is refused", {
   }
 })
 
+test_that("numbers and flags of a query or a form are written as in JSON", {
+  url <- "https://api.example.org/"
+  before <- options(OutDec = ",", scipen = -10, digits = 3L)
+  defer(function() options(before), environment())
+  fields <- list(
+    a = 100000, b = 100000L, c = 0.1, d = 1.5, e = TRUE, f = FALSE, g = 123456789.123, h = -0.25,
+    i = 2^52
+  )
+  written <- paste0(
+    "a=100000&b=100000&c=0.1&d=1.5&e=true&f=false&g=123456789.123&h=-0.25&i=4503599627370496"
+  )
+  expect_identical(rho_http_request("GET", url, query = fields)@url, paste0(url, "?", written))
+  headers <- list(`Content-Type` = "application/x-www-form-urlencoded")
+  form <- rho_http_request("POST", url, headers = headers, body = fields)
+  expect_identical(form@body, written)
+  for (bad in list(NA, NA_real_, NA_integer_, NA_character_, NaN, Inf, -Inf)) {
+    cnd <- tryCatch(rho_http_request("GET", url, query = list(limit = bad)), error = identity)
+    expect_s3_class(cnd, "rhocap_error_value")
+    expect_match(conditionMessage(cnd), "`query$limit`", fixed = TRUE)
+    cnd <- tryCatch(
+      rho_http_request("POST", url, headers = headers, body = list(limit = bad)),
+      error = identity
+    )
+    expect_s3_class(cnd, "rhocap_error_value")
+    expect_match(conditionMessage(cnd), "`body$limit`", fixed = TRUE)
+  }
+  wrong <- list(Sys.Date(), Sys.time(), factor("a"), as.difftime(1, units = "secs"), 1:2, list(1))
+  for (bad in c(wrong, list(numeric(), NULL, 1i))) {
+    cnd <- tryCatch(rho_http_request("GET", url, query = list(limit = bad)), error = identity)
+    expect_s3_class(cnd, "rhocap_error_type")
+    expect_match(conditionMessage(cnd), "`query$limit`", fixed = TRUE)
+  }
+})
+
+test_that("what JSON would lose is refused, and named", {
+  url <- "https://api.example.org/"
+  body <- function(...) rho_http_request("POST", url, body = list(...))@body
+  for (bad in list(NaN, Inf, c(1, -Inf), c(a = 1, b = 2), matrix(1:4, 2), c(a = "x", b = "y"))) {
+    cnd <- tryCatch(body(x = list(1, y = bad)), error = identity)
+    expect_s3_class(cnd, "rhocap_error_value")
+    cnd <- tryCatch(body(x = list(y = list(1, bad))), error = identity)
+    expect_s3_class(cnd, "rhocap_error_value")
+    expect_match(conditionMessage(cnd), "`body$x$y[[2]]`", fixed = TRUE)
+  }
+  cnd <- tryCatch(body(x = list(y = Sys.time())), error = identity)
+  expect_match(conditionMessage(cnd), "`body$x$y`", fixed = TRUE)
+  wanted <- "{\"a\":null,\"b\":[1,null],\"c\":1,\"d\":100000,\"e\":0.1}"
+  expect_identical(body(a = NA_real_, b = c(1, NA), c = c(z = 1), d = 1e5, e = 0.1), wanted)
+})
+
+test_that("an error names the field, or the part of the URL", {
+  said <- function(...) conditionMessage(tryCatch(rho_http_request("GET", ...), error = identity))
+  url <- "https://api.example.org/"
+  expect_match(said(url, headers = list(a = "b", `X-N` = 1)), "`headers$X-N`", fixed = TRUE)
+  secret <- rho_secret_literal(canary())
+  expect_match(said(url, headers = list(`X-N` = secret)), "`headers$X-N`", fixed = TRUE)
+  expect_match(said(url, query = list(q = secret)), "`query$q`", fixed = TRUE)
+  expect_match(said("https://127.1/"), "four numbers")
+  expect_match(said("https://a:99999/"), "port")
+  expect_match(said("https://b\u00fccher.example/"), "xn--", fixed = TRUE)
+  expect_match(said("/x"), "scheme")
+  auth <- rho_model_auth(key_for(canary()))
+  expect_match(said("/x", auth = auth), "base URL")
+  expect_error(rho_http_request("GET", "/x", auth = auth), class = "rhocap_error_url")
+  expect_error(rho_model_auth(key_for(canary()), base_url = "https://a:0/"), "port")
+})
+
 # The value in a text, in the forms in which it would be told.
 text_forms <- function(value) {
   percent <- paste0("%", charToRaw(value), collapse = "")
@@ -301,6 +368,16 @@ test_that("what a header was given as text is forgotten with its request", {
     expect_false(masked(value))
     expect_true(masked(own))
   }
+})
+
+test_that("a short cookie is not told to be longer", {
+  cnd <- tryCatch(
+    rho_http_request("GET", "https://api.example.org", headers = list(Cookie = "a=1")),
+    error = identity
+  )
+  expect_s3_class(cnd, "rhocap_error_short_secret")
+  expect_match(conditionMessage(cnd), "`Cookie`.*Leave it out")
+  expect_no_match(conditionMessage(cnd), "longer")
 })
 
 test_that("a literal that was sent is known until it is forgotten by the request's id", {

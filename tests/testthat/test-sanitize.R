@@ -254,6 +254,35 @@ test_that("a value is masked for the name that stands beside it", {
   }
 })
 
+test_that("a frame of headers keeps their names", {
+  key <- fresh_key()
+  names <- c("Authorization", "Accept", "X-Kind")
+  frame <- data.frame(name = names, value = c(key, "text/plain", "Accept"))
+  for (field in list(frame, list(headers = frame), list(headers = frame[1:2, ]))) {
+    safe <- rho_sanitize(condition_of(field = field))
+    expect_false(shows(safe, key))
+    found <- if (is.data.frame(field)) safe$field else safe$field$headers
+    expect_identical(found$name, names[seq_len(nrow(found))])
+    expect_identical(found$value[[2L]], "text/plain")
+  }
+  # Where no column says that it holds names, any may.
+  frame <- data.frame(a = c("Authorization", "Accept"), b = c(key, "x"))
+  expect_false(shows(rho_sanitize(condition_of(field = frame)), key))
+})
+
+test_that("the time it takes grows as the number of texts does", {
+  texts <- as.list(paste("text", seq_len(40000)))
+  took <- system.time(safe <- rho_sanitize(condition_of(field = texts)))[["elapsed"]]
+  expect_identical(safe$field, texts)
+  expect_lt(took, 15)
+  keys <- as.list(paste0("zq", seq_len(20000), "x"))
+  names(keys) <- rep("password", length(keys))
+  took <- system.time(safe <- rho_sanitize(condition_of(field = keys)))[["elapsed"]]
+  expect_false(shows(safe, "zq77x"))
+  expect_s3_class(safe, c("odd", "error", "condition"), exact = TRUE)
+  expect_lt(took, 15)
+})
+
 test_that("what is masked in one place is masked in all of the condition", {
   carriers <- function(key) {
     list(

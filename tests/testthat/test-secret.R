@@ -122,6 +122,13 @@ test_that("a descriptor that R was started with, which is closed then", {
   expect_identical(lines[[2L]], "tail ")
 })
 
+test_that("the message of a wrong descriptor says what it must be", {
+  expect_error(rho_secret_descriptor(), "from 3 on", class = "rhocap_error_missing")
+  for (fd in -1:2) {
+    expect_error(rho_secret_descriptor(fd), "between 3 and", class = "rhocap_error_value")
+  }
+})
+
 test_that("no other descriptor is taken", {
   needs_program("bash")
   code <- c(
@@ -143,7 +150,7 @@ test_that("no other descriptor is taken", {
   # What this R has open is none of the child's own.
   lines <- run_with_descriptors(code, "3<&- 4<&- 5<&- 6<&- 8> /dev/null")
   expect_identical(lines[length(lines)], "end")
-  refused <- grepl("rhocap_error_secret_source $", lines)
+  refused <- grepl("rhocap_error_(secret_source|value) $", lines)
   expect_gte(sum(refused), 8L)
   expect_identical(sum(refused), length(lines) - 1L)
 })
@@ -243,8 +250,10 @@ test_that("what was forgotten cannot be used, and is known while something else 
   invisible(gc())
   expect_true(rho_forget(id))
   expect_true(rho_forget("no such id"))
-  expect_error(rho_forget(1), class = "rhocap_error_type")
-  expect_error(rho_forget(), class = "rhocap_error_missing")
+  expect_error(rho_forget(1), "an auth, a request, or the `id`", class = "rhocap_error_type")
+  expect_error(rho_forget(), "an auth, a request, or the `id`", class = "rhocap_error_missing")
+  bearer <- rho_bearer(rho_provider_credential(rho_secret_literal(canary()), "api.example.org"))
+  expect_error(rho_forget(bearer), "an auth, a request, or the `id`", class = "rhocap_error_type")
 })
 
 test_that("a secret of a file or a descriptor is nowhere in memory once it was collected", {

@@ -99,7 +99,7 @@ fn body(value: Option<&Robj>, kind: &str, kept: &mut Vec<Arc<Reference>>) -> Res
     })
 }
 
-/// Fields of which each is one string or a credential.
+/// Fields of which each is one string, number, flag or a credential.
 fn named_fields(value: &Robj, name: &str) -> Result<Vec<(String, Field)>, Misuse> {
     let list = value.as_list().unwrap_or_default();
     if list.is_empty() {
@@ -112,8 +112,10 @@ fn named_fields(value: &Robj, name: &str) -> Result<Vec<(String, Field)>, Misuse
         .map(|(label, value)| {
             let field = if value.is_external_pointer() {
                 Field::Credential(secret::credential(&value)?)
-            } else {
+            } else if value.is_string() {
                 Field::Text(text(&value, name)?.to_owned())
+            } else {
+                Field::Text(scalar(&value).ok_or_else(|| bad_word(name))?.to_string())
             };
             Ok((label, field))
         })
@@ -179,6 +181,18 @@ fn json_of(value: &Robj, depth: usize, kept: &mut Vec<Arc<Reference>>) -> Result
         Ok([item]) => item,
         Err(items) => items.into(),
     })
+}
+
+/// One number or flag.
+fn scalar(value: &Robj) -> Option<Value> {
+    let json = if let Ok(numbers) = Doubles::try_from(value) {
+        number(Option::<f64>::from(numbers.elt(0)))
+    } else if let Ok(numbers) = Integers::try_from(value) {
+        Option::<i32>::from(numbers.elt(0)).into()
+    } else {
+        Option::<bool>::from(Logicals::try_from(value).ok()?.elt(0)).into()
+    };
+    (value.len() == 1 && !json.is_null()).then_some(json)
 }
 
 /// Whole numbers without a point, as every other writer of JSON in R gives them; JSON has no NaN and no infinity.

@@ -34,13 +34,8 @@ impl ModelAuth {
         let hosts = host_texts(&key);
         let headers = Headers::new(headers, &hosts)?;
         if !base_url.is_empty() {
-            let url = Url::parse(base_url).ok_or_else(|| {
-                Misuse::new(
-                    "url",
-                    "`base_url` is no absolute URL with the scheme https, http, wss or ws.",
-                )
-                .with("argument", "base_url")
-            })?;
+            let url = Url::read(base_url)
+                .map_err(|why| Misuse::new("url", format!("`base_url` {why}")).with("argument", "base_url"))?;
             if url.has_userinfo() {
                 return Err(Misuse::new(
                     "url",

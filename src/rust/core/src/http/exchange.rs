@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use secrecy::zeroize::Zeroizing;
 
-use super::header;
 use super::reference::{self, joined, Place, Reference};
 use super::url::Url;
+use super::{framing, header};
 use crate::authority::{split_port, Host};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
@@ -277,7 +277,7 @@ fn check_place(
         }
     }
     let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    if let Some((name, why)) = header::misleading(lines) {
+    if let Some((name, why)) = framing::misleading(lines) {
         return Err(refused("header", format!("The header `{}` {why}", shown(name))));
     }
     Ok(())

@@ -8,6 +8,7 @@ pub mod auth;
 pub(crate) mod base64;
 pub mod echo;
 pub mod exchange;
+pub mod framing;
 pub mod header;
 mod open;
 pub mod reference;

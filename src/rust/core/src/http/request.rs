@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::auth::{host_texts, ModelAuth};
+use super::framing::check_length;
 use super::header::{self, Given, Headers};
 use super::open;
 use super::reference::{self, HeaderCredential, Place, Reference};
@@ -181,19 +182,26 @@ impl HttpRequest {
     /// # Errors
     /// `value` for an unknown method, and where a known secret stands as text: in the URL, in a header, in the body or
     /// in `response_headers`; `url` for what is no URL or names a user; `header` for one that is
-    /// [`misleading`](header::misleading); those of [`Headers::new`].
+    /// [`misleading`](super::framing::misleading); those of [`Headers::new`].
     pub fn new(spec: RequestSpec<'_>) -> Result<Self, Misuse> {
         let upper = spec.method.to_ascii_uppercase();
         let method = METHODS.into_iter().find(|known| *known == upper).ok_or_else(|| {
             Misuse::new("value", format!("`method` must be one of {}.", METHODS.join(", "))).with("argument", "method")
         })?;
         let mut held = spec.declared;
-        let whole = match &spec.auth {
-            Auth::Model(auth) if spec.url.starts_with('/') && !auth.base_url().is_empty() => {
-                format!("{}{}", auth.base_url().trim_end_matches('/'), spec.url)
-            }
-            _ => spec.url.to_owned(),
-        };
+        let whole =
+            match &spec.auth {
+                Auth::Model(auth) if spec.url.starts_with('/') && !auth.base_url().is_empty() => {
+                    format!("{}{}", auth.base_url().trim_end_matches('/'), spec.url)
+                }
+                Auth::Model(_) if spec.url.starts_with('/') => return Err(Misuse::new(
+                    "url",
+                    "`url` is the path after a base URL, and `auth` has none. Give rho_model_auth() a `base_url`, or \
+                     `url` as a whole.",
+                )
+                .with("argument", "url")),
+                _ => spec.url.to_owned(),
+            };
         let url = with_query(&whole, spec.query, &mut held)?;
         let own = Url::parse(&url).map_or_else(Vec::new, |parsed| {
             // A literal credential is bound to where this request goes.
@@ -298,24 +306,6 @@ impl HttpRequest {
     }
 }
 
-/// A length that is named is that of the body; with a reference in it, nobody knows it yet.
-fn check_length(headers: &Headers, body: &Body) -> Result<(), Misuse> {
-    let bytes = body.bytes().unwrap_or_default();
-    let wrong = |named: &str| {
-        let named = named.trim_ascii().parse::<usize>().ok();
-        named != Some(bytes.len()) || !reference::spans(bytes).is_empty()
-    };
-    if headers.value("content-length").is_some_and(wrong) {
-        return Err(Misuse::new(
-            "header",
-            "The header `Content-Length` is not the length of what is sent, so that what follows could be taken for \
-             another request. Leave it out: the client says how long the body is.",
-        )
-        .with("name", "Content-Length"));
-    }
-    Ok(())
-}
-
 /// A URL for eyes: no userinfo, no values of fields that carry credentials, nothing that is known.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
@@ -333,9 +323,7 @@ pub fn shown_url(url: &str) -> String {
 
 fn with_query(url: &str, query: Vec<(String, Field)>, held: &mut Vec<Arc<Reference>>) -> Result<String, Misuse> {
     let bad = |message: &str| Misuse::new("url", message).with("argument", "url");
-    let parsed = Url::parse(url).ok_or_else(|| {
-        bad("`url` is no absolute URL with the scheme https, http, wss or ws, or has white space or a backslash in it.")
-    })?;
+    let parsed = Url::read(url).map_err(|why| bad(&format!("`url` {why}")))?;
     if parsed.has_userinfo() {
         return Err(bad(
             "`url` names a user before its host, which would be shown. Give the user and the password with rho_basic().",

@@ -16,6 +16,8 @@ pub struct Url<'a> {
     rest: &'a str,
 }
 
+const NO_SCHEME: &str = "is no absolute URL with the scheme https, http, wss or ws.";
+
 /// How a URL's host is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
@@ -64,16 +66,24 @@ impl<'a> Url<'a> {
     /// drop them or take a backslash for a slash.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
+        Self::read(text).ok()
+    }
+
+    /// The same, or what is wrong in words that follow the name of what was given.
+    ///
+    /// # Errors
+    /// Which part no URL has so.
+    pub fn read(text: &'a str) -> Result<Self, &'static str> {
         if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f || byte == b'\\') {
-            return None;
+            return Err("has white space, a control character or a backslash in it. Encode it as %20 and the like.");
         }
-        let (scheme, after) = text.split_once("://")?;
+        let (scheme, after) = text.split_once("://").ok_or(NO_SCHEME)?;
         let scheme = match scheme.to_ascii_lowercase().as_str() {
             "http" => Scheme::Http,
             "https" => Scheme::Https,
             "ws" => Scheme::Ws,
             "wss" => Scheme::Wss,
-            _ => return None,
+            _ => return Err(NO_SCHEME),
         };
         let end = after.find(['/', '?', '#']).unwrap_or(after.len());
         let (authority, rest) = after.split_at(end);
@@ -81,12 +91,22 @@ impl<'a> Url<'a> {
             Some((userinfo, place)) => (Some(userinfo), place),
             None => (None, authority),
         };
-        let (host, port) = split_port(place)?;
-        Some(Self {
+        let (host, port) = split_port(place).ok_or(
+            "has a port that is none, or a host with a colon outside of brackets. A port is a number from 1 to 65535.",
+        )?;
+        let host = Host::parse(host).ok_or(if host.is_empty() {
+            "names no host."
+        } else if host.is_ascii() {
+            "has a host that is no plain name or address: give letters, digits, `-` and `_` between single dots, or \
+             all four numbers of an address."
+        } else {
+            "has a host with letters beyond ASCII. Write its ASCII form (xn--...)."
+        })?;
+        Ok(Self {
             text,
             scheme,
             userinfo,
-            host: Host::parse(host)?,
+            host,
             port,
             rest,
         })
@@ -251,5 +271,24 @@ mod tests {
         let mut text = String::new();
         percent_encode_into("a b/ü%".as_bytes(), &mut text);
         assert_eq!(text, "a%20b%2F%C3%BC%25");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_part() {
+        for (text, wanted) in [
+            ("https://127.1/", "four numbers"),
+            ("https://a_b..c/", "single dots"),
+            ("https://a:99999/", "65535"),
+            ("https://::1/", "brackets"),
+            ("https://b\u{fc}cher.example/", "xn--"),
+            ("https:///x", "names no host"),
+            ("https://a b/", "white space"),
+            ("https://a\\b/", "backslash"),
+            ("/x", "scheme"),
+            ("ftp://a/", "scheme"),
+        ] {
+            let why = Url::read(text).unwrap_err();
+            assert!(why.contains(wanted), "{text}: {why}");
+        }
     }
 }
