@@ -509,9 +509,7 @@ fn values_among_what_is_no_secret_are_masked() {
 
 #[test]
 fn what_generators_write_in_each_file_is_not_masked() {
-    for text in ["# Generator token: 10BE3573-1514-4C36-9D1C-5A225CD40393"] {
-        assert!(spans(text.as_bytes()).is_empty(), "{text}");
-    }
+    assert!(spans(b"# Generator token: 10BE3573-1514-4C36-9D1C-5A225CD40393").is_empty());
 }
 
 /// A name of a thing can be a key to it: nothing but what it is for tells one from the other.
