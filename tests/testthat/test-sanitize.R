@@ -272,12 +272,12 @@ test_that("a frame of headers keeps their names", {
 
 test_that("the time it takes grows as the number of texts does", {
   texts <- as.list(paste("text", seq_len(40000)))
-  took <- system.time(safe <- rho_sanitize(condition_of(field = texts)))[["elapsed"]]
+  took <- system.time(safe <- rho_sanitize(condition_of(field = texts)))[["user.self"]]
   expect_identical(safe$field, texts)
   expect_lt(took, 15)
   keys <- as.list(paste0("zq", seq_len(20000), "x"))
   names(keys) <- rep("password", length(keys))
-  took <- system.time(safe <- rho_sanitize(condition_of(field = keys)))[["elapsed"]]
+  took <- system.time(safe <- rho_sanitize(condition_of(field = keys)))[["user.self"]]
   expect_false(shows(safe, "zq77x"))
   expect_s3_class(safe, c("odd", "error", "condition"), exact = TRUE)
   expect_lt(took, 15)
