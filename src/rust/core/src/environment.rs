@@ -9,7 +9,7 @@ use serde_json::{json, Value};
 use crate::misuse::Misuse;
 use crate::private::Private;
 use crate::process::protocol::Variable;
-use crate::secret::{known, EnvSecret, OpenEntry};
+use crate::secret::{known, EnvSecret, OpenEntry, Secret, SourceKind};
 
 /// Where an entry's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,29 @@ impl Kind {
 struct Held {
     kind: Kind,
     value: Bytes,
+    /// The value as one that is masked, because the name says that it is secret.
+    masked: Option<Secret>,
+}
+
+impl Held {
+    const fn new(kind: Kind, value: Bytes) -> Self {
+        Self {
+            kind,
+            value,
+            masked: None,
+        }
+    }
+
+    /// Makes known what commands get under this name, if that is a secret's: it may come back in any later text, also
+    /// when the capability is gone.
+    fn give_out(&mut self, name: &str) {
+        let source = match self.kind {
+            Kind::Literal => SourceKind::Literal,
+            Kind::Inherited => SourceKind::Env,
+            Kind::Minimal | Kind::Private | Kind::Secret => return,
+        };
+        self.masked = known::given_to_commands(name, self.value.get(), source);
+    }
 }
 
 #[derive(Clone)]
@@ -119,7 +142,7 @@ fn minimal(git: bool) -> BTreeMap<String, Held> {
             Kind::Minimal
         };
         let value = Bytes::Plain(value.as_bytes().to_vec());
-        ((*name).to_owned(), Held { kind, value })
+        ((*name).to_owned(), Held::new(kind, value))
     };
     let without_system = git.then_some(&("GIT_CONFIG_NOSYSTEM", "1"));
     MINIMAL.iter().chain(without_system).map(held).collect()
@@ -230,13 +253,7 @@ impl Environment {
             for (name, value) in std::env::vars_os() {
                 if let Some(name) = name.to_str() {
                     let value = Bytes::Plain(value.as_bytes().to_vec());
-                    entries.insert(
-                        name.to_owned(),
-                        Held {
-                            kind: Kind::Inherited,
-                            value,
-                        },
-                    );
+                    entries.insert(name.to_owned(), Held::new(Kind::Inherited, value));
                 }
             }
         } else {
@@ -261,19 +278,16 @@ impl Environment {
                         format!("The value of `{name}` holds a NUL byte; no environment can carry it."),
                     ));
                 }
-                Source::Literal(value) => Held {
-                    kind: Kind::Literal,
-                    value: Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
-                },
-                Source::Secret(entry) => Held {
-                    kind: Kind::Secret,
-                    value: Bytes::Secret(entry.clone()),
-                },
+                Source::Literal(value) => Held::new(
+                    Kind::Literal,
+                    Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
+                ),
+                Source::Secret(entry) => Held::new(Kind::Secret, Bytes::Secret(entry.clone())),
                 Source::Inherit => match std::env::var_os(name) {
-                    Some(value) => Held {
-                        kind: Kind::Inherited,
-                        value: Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
-                    },
+                    Some(value) => Held::new(
+                        Kind::Inherited,
+                        Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
+                    ),
                     None => {
                         return Err(bad(name, format!(
                             "`{name}` is not set in this R process, so it cannot be inherited. Set it first, or leave the entry out."
@@ -283,12 +297,6 @@ impl Environment {
             };
             entries.insert(name.to_owned(), held);
         }
-        // What a command gets may come back in any later text, also when the capability is gone.
-        for held in entries.values() {
-            if let Bytes::Secret(entry) = &held.value {
-                known::remember(entry.secret());
-            }
-        }
         if let Some(git) = &spec.git {
             let texts = [&git.name, &git.email].into_iter().chain(&git.safe);
             if texts.into_iter().any(|text| text.chars().any(char::is_control)) {
@@ -296,6 +304,13 @@ impl Environment {
                     "git",
                     "git's name, email and safe directories must not hold control characters.",
                 ));
+            }
+        }
+        // Not before the last refusal.
+        for (name, held) in &mut entries {
+            match &held.value {
+                Bytes::Secret(entry) => known::remember(entry.secret()),
+                Bytes::Plain(_) | Bytes::Open(_) => held.give_out(name),
             }
         }
         Ok(Self {
@@ -382,14 +397,14 @@ impl Environment {
         Some(text)
     }
 
-    /// What print and digest may know: names, kinds, and the values of what was given in the open.
+    /// What print and digest may know: names, kinds, and the values of what was given in the open and is not masked.
     #[must_use]
     pub fn describe(&self) -> Value {
         self.entries
             .iter()
             .map(|(name, held)| {
                 let mut shown = json!({"name": name, "kind": held.kind.as_str()});
-                if matches!(held.kind, Kind::Literal | Kind::Minimal) {
+                if matches!(held.kind, Kind::Literal | Kind::Minimal) && held.masked.is_none() {
                     shown["value"] = String::from_utf8_lossy(held.value.get()).into();
                 }
                 shown
@@ -512,6 +527,39 @@ mod tests {
         assert_eq!(shown, Environment::new(&spec(&canary())).unwrap().describe());
         drop(environment);
         assert!(known::redactor().mask(value.as_bytes()).count > 0);
+    }
+
+    #[test]
+    fn what_is_named_like_a_secret_is_masked() {
+        use crate::secret::tests::canary;
+        let masked = |value: &str| known::redactor().mask(value.as_bytes()).count > 0;
+        let entry = |name: &str, source: Source| EnvironmentSpec {
+            entries: vec![Entry {
+                name: name.to_owned(),
+                source,
+            }],
+            ..EnvironmentSpec::default()
+        };
+        let values: Vec<_> = (0..4).map(|_| canary()).collect();
+        let literal = entry("OF_TEST_TOKEN", Source::Literal(values[0].clone()));
+        let ordinary = entry("OF_TEST_NAME", Source::Literal(values[1].clone()));
+        std::env::set_var("OF_TEST_API_KEY", &values[2]);
+        let inherited = entry("OF_TEST_API_KEY", Source::Inherit);
+        let literal = Environment::new(&literal).unwrap();
+        let ordinary = Environment::new(&ordinary).unwrap();
+        let inherited = Environment::new(&inherited).unwrap();
+        std::env::set_var("OF_TEST_API_KEY", &values[3]);
+        let everything = Environment::new(&EnvironmentSpec {
+            inherit_all: true,
+            ..EnvironmentSpec::default()
+        })
+        .unwrap();
+        std::env::remove_var("OF_TEST_API_KEY");
+        assert!(!literal.describe().to_string().contains(&values[0]));
+        assert!(ordinary.describe().to_string().contains(&values[1]));
+        // A command may have printed it before the last holder went.
+        drop((literal, ordinary, inherited, everything));
+        assert_eq!(values.iter().map(|value| masked(value)).collect::<Vec<_>>(), [true, false, true, true]);
     }
 
     fn one(source: Source) -> EnvironmentSpec {
