@@ -9,6 +9,7 @@ use serde_json::{json, Value};
 use crate::misuse::Misuse;
 use crate::private::Private;
 use crate::process::protocol::Variable;
+use crate::redact::MARKER;
 use crate::secret::{known, EnvSecret, OpenEntry, Secret, SourceKind};
 
 /// Where an entry's value comes from.
@@ -40,6 +41,19 @@ pub struct Git {
     pub email: String,
     /// `safe.directory` entries.
     pub safe: Vec<String>,
+}
+
+impl Git {
+    /// Its values as what commands get in the open.
+    fn claimed(&self) -> Result<Vec<OpenEntry>, Misuse> {
+        let fields = [("user.name", &self.name), ("user.email", &self.email)];
+        let safe = self.safe.iter().map(|directory| ("safe.directory", directory));
+        fields
+            .into_iter()
+            .chain(safe)
+            .map(|(name, value)| OpenEntry::of_git(name, value.as_bytes()))
+            .collect()
+    }
 }
 
 /// What a user asked for.
@@ -154,6 +168,8 @@ pub struct Environment {
     entries: BTreeMap<String, Held>,
     inherit_all: bool,
     git: Option<Git>,
+    /// The values of `git`, which commands find in the private home: no provider's credential meanwhile.
+    identity: Vec<OpenEntry>,
 }
 
 /// The minimal set: names and values. `TMPDIR` and `HOME` are private directories.
@@ -278,16 +294,12 @@ impl Environment {
                         format!("The value of `{name}` holds a NUL byte; no environment can carry it."),
                     ));
                 }
-                Source::Literal(value) => Held::new(
-                    Kind::Literal,
-                    Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
-                ),
+                Source::Literal(value) => {
+                    Held::new(Kind::Literal, Bytes::Open(OpenEntry::new(name, value.as_bytes())?))
+                }
                 Source::Secret(entry) => Held::new(Kind::Secret, Bytes::Secret(entry.clone())),
                 Source::Inherit => match std::env::var_os(name) {
-                    Some(value) => Held::new(
-                        Kind::Inherited,
-                        Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
-                    ),
+                    Some(value) => Held::new(Kind::Inherited, Bytes::Open(OpenEntry::new(name, value.as_bytes())?)),
                     None => {
                         return Err(bad(name, format!(
                             "`{name}` is not set in this R process, so it cannot be inherited. Set it first, or leave the entry out."
@@ -306,6 +318,7 @@ impl Environment {
                 ));
             }
         }
+        let identity = spec.git.as_ref().map_or_else(|| Ok(Vec::new()), Git::claimed)?;
         // Not before the last refusal.
         for (name, held) in &mut entries {
             match &held.value {
@@ -317,6 +330,7 @@ impl Environment {
             entries,
             inherit_all: spec.inherit_all,
             git: spec.git.clone(),
+            identity,
         })
     }
 
@@ -346,6 +360,7 @@ impl Environment {
             entries,
             inherit_all: false,
             git: self.git.clone(),
+            identity: self.identity.clone(),
         })
     }
 
@@ -404,7 +419,9 @@ impl Environment {
             .iter()
             .map(|(name, held)| {
                 let mut shown = json!({"name": name, "kind": held.kind.as_str()});
-                if matches!(held.kind, Kind::Literal | Kind::Minimal) && held.masked.is_none() {
+                if held.masked.is_some() && held.kind == Kind::Literal {
+                    shown["value"] = MARKER.into();
+                } else if matches!(held.kind, Kind::Literal | Kind::Minimal) {
                     shown["value"] = String::from_utf8_lossy(held.value.get()).into();
                 }
                 shown
@@ -555,11 +572,72 @@ mod tests {
         })
         .unwrap();
         std::env::remove_var("OF_TEST_API_KEY");
-        assert!(!literal.describe().to_string().contains(&values[0]));
+        let shown = literal.describe().to_string();
+        assert!(!shown.contains(&values[0]) && shown.contains(MARKER));
         assert!(ordinary.describe().to_string().contains(&values[1]));
         // A command may have printed it before the last holder went.
         drop((literal, ordinary, inherited, everything));
-        assert_eq!(values.iter().map(|value| masked(value)).collect::<Vec<_>>(), [true, false, true, true]);
+        assert_eq!(
+            values.iter().map(|value| masked(value)).collect::<Vec<_>>(),
+            [true, false, true, true]
+        );
+    }
+
+    #[test]
+    fn gits_identity_is_no_providers_in_both_orders() {
+        use crate::secret::tests::{canary, credential_of, soon};
+        let value = canary();
+        let plain = || Git {
+            name: "Ada".to_owned(),
+            email: "ada@example.org".to_owned(),
+            safe: vec!["/srv".to_owned()],
+        };
+        let of = |git: Git| EnvironmentSpec {
+            git: Some(git),
+            ..EnvironmentSpec::default()
+        };
+        let text = format!("{value}@example.org");
+        let specs = [
+            of(Git {
+                name: text.clone(),
+                ..plain()
+            }),
+            of(Git {
+                email: text.clone(),
+                ..plain()
+            }),
+            of(Git {
+                safe: vec!["/srv".to_owned(), text],
+                ..plain()
+            }),
+        ];
+        for spec in specs {
+            let credential = std::cell::OnceCell::new();
+            assert!(soon(
+                || credential_of(&value).is_ok_and(|made| credential.set(made).is_ok())
+            ));
+            assert!(Environment::new(&of(plain())).is_ok());
+            let refused = Environment::new(&spec).err().unwrap();
+            assert_eq!(refused.kind, "purpose");
+            assert!(
+                refused.message.contains("git") && !refused.message.contains("shared"),
+                "{refused}"
+            );
+            drop(credential);
+            let environment = std::cell::OnceCell::new();
+            assert!(soon(
+                || Environment::new(&spec).is_ok_and(|made| environment.set(made).is_ok())
+            ));
+            let kept = environment.into_inner().unwrap().narrow(&[]).unwrap();
+            let refused = credential_of(&value).unwrap_err();
+            assert_eq!(refused.kind, "purpose");
+            assert!(
+                refused.message.contains("git") && !refused.message.contains("shared"),
+                "{refused}"
+            );
+            drop(kept);
+        }
+        assert!(soon(|| credential_of(&value).is_ok()));
     }
 
     fn one(source: Source) -> EnvironmentSpec {

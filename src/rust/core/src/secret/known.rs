@@ -265,9 +265,11 @@ pub fn given_to_commands(name: &str, value: &[u8], kind: SourceKind) -> Option<S
         detail: String::new(),
     };
     // The one from before, for who makes many environments.
-    let before = store().read().live().into_iter().find(|secret| {
-        secret.label() == name && *secret.origin() == origin && equal::same(secret.expose(), value)
-    });
+    let before = store()
+        .read()
+        .live()
+        .into_iter()
+        .find(|secret| secret.label() == name && *secret.origin() == origin && equal::same(secret.expose(), value));
     let secret = before.or_else(|| Secret::new(Wiped::copy_of(value), name, origin).ok())?;
     remember(&secret);
     Some(secret)
