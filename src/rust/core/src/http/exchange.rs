@@ -71,7 +71,7 @@ pub fn exchange(request: Outgoing<'_>) -> Result<Wire, Misuse> {
     if !used.is_empty() {
         check_place(request, &headers, &used)?;
         for reference in &used {
-            known::remember(reference.value().credential().secret());
+            reference.value().secrets().for_each(known::remember);
         }
         echo = Some(echo_of(&used));
     }

@@ -10,6 +10,7 @@ pub mod echo;
 pub mod exchange;
 pub mod header;
 mod open;
+mod parts;
 pub mod reference;
 pub mod request;
 pub mod url;

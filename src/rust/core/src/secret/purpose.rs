@@ -65,6 +65,19 @@ impl ProviderCredential {
                  alone.",
             ));
         }
+        Self::bound(secret, hosts)
+    }
+
+    /// What is a credential of the same hosts alone, and stands within the value of this one, as a password in an
+    /// encoded pair does.
+    ///
+    /// # Errors
+    /// `purpose`, as [`ProviderCredential::new`].
+    pub(crate) fn part(&self, secret: Secret) -> Result<Self, Misuse> {
+        Self::bound(secret, self.0.hosts.clone())
+    }
+
+    fn bound(secret: Secret, hosts: Vec<HostPattern>) -> Result<Self, Misuse> {
         let forms = Redactor::of_values([secret.expose()]);
         let credential = Self(Arc::new(Credential { secret, hosts, forms }));
         known::claim(&Claim::Credential(&credential))?;
