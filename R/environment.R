@@ -27,10 +27,9 @@ NULL
 #' print, in the capability's own print and in its digest, for the rest of the R session.
 #'
 #' A value that is, or holds, a provider's credential ([rho_provider_credential()]), also encoded,
-#' is refused when a capability is made with it, as a literal, inherited by its name or of
-#' [rho_environment_git()] too, unless
-#' it is `rho_env_secret(secret, shared = TRUE)`. As long as the capability is there, no credential
-#' is made of it either.
+#' is refused when a capability is made with it, as a literal, inherited by its name or in
+#' [rho_environment_git()] too, unless it is `rho_env_secret(secret, shared = TRUE)`. As long as the
+#' capability is there, no credential is made of it either.
 #'
 #' @param ... Entries and parts, see above.
 #' @param hooks Names of start-up and loader hooks among the entries that are meant. A character

@@ -72,8 +72,8 @@ const KINDS: &[&str] = &[
     "ssh",
 ];
 
-/// Which one of a secret a variable holds, or how it is written; a number and a version (`V2`) as well. That a path, a
-/// URL or a public name ends so is not said: what has one of those endings is none.
+/// Which one of a secret a variable holds, or how it is written; a number and a version (`V2`) say it as well. `FILE`,
+/// `PATH`, `URL` and `ID` are not among them: what ends so is no secret itself.
 const SUFFIXES: &[&str] = &[
     "b64",
     "base",
