@@ -401,13 +401,9 @@ mod tests {
         let cookie = |value: &str| format!("theme=dark; session={value}");
         let token = |value: &str| format!("Token token=\"{value}\", email=ada@example.org");
         let signed = |value: &str| format!("AWS4-HMAC-SHA256 Credential=a/b, Signature={value}");
-        let kinds: [(&str, &dyn Fn(&str) -> String); 4] = [
-            ("Cookie", &cookie),
-            ("Authorization", &token),
-            ("Authorization", &signed),
-            ("Authorization", &basic),
-        ];
-        for (name, whole) in kinds {
+        let kinds: [&dyn Fn(&str) -> String; 4] = [&cookie, &token, &signed, &basic];
+        for (index, whole) in kinds.into_iter().enumerate() {
+            let name = if index == 0 { "Cookie" } else { "Authorization" };
             let value = canary();
             let made = || Headers::new(vec![(name.to_owned(), text(&whole(&value)))], &hosts());
             let entry = || EnvSecret::new(tests::secret(&value), false);

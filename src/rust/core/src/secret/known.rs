@@ -295,10 +295,10 @@ pub fn ambient() -> Ambient {
         let Some(variable) = variable.to_str().filter(|name| name::is_secret_name(name)) else {
             continue;
         };
-        if !is_secret(value.as_slice()) {
-            skipped += 1;
-        } else {
+        if is_secret(value.as_slice()) {
             found.push(Secret::ambient(value, variable));
+        } else {
+            skipped += 1;
         }
     }
     let counted = Ambient {
