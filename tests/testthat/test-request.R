@@ -97,10 +97,17 @@ test_that("what is printed of a request has no userinfo, no secret fields and no
   value <- canary()
   url <- "https://api.example.org/x?access_token=abcdef&page=1"
   cookie <- list(Cookie = paste0("s=", value))
-  request <- rho_http_request("POST", url, headers = cookie, body = value)
+  # What is secret in the cookie is no text of the body.
+  expect_error(
+    rho_http_request("POST", url, headers = cookie, body = value),
+    class = "rhocap_error_value"
+  )
+  content <- canary()
+  request <- rho_http_request("POST", url, headers = cookie, body = content)
   shown <- paste(format(request), collapse = "\n")
   expect_no_match(shown, "abcdef")
   expect_no_match(shown, value, fixed = TRUE)
+  expect_no_match(shown, content, fixed = TRUE)
   expect_match(shown, "page=1", fixed = TRUE)
   expect_match(shown, "body: text, 32 bytes", fixed = TRUE)
   expect_error(rho_http_request("GET", "https://u:p@api.example.org"), class = "rhocap_error_url")

@@ -18,7 +18,8 @@ impl Host {
     /// The host in `text`, or nothing when it is no plain host name or address.
     ///
     /// What two programs could read in two ways is no host: percent signs, letters beyond ASCII, empty labels, and
-    /// an address in another spelling than that of four numbers (`127.1`, `0x7f000001`).
+    /// an address in another spelling than that of four numbers (`127.1`, `0x7f000001`, `127.0.0.1.`, which is a name
+    /// to a resolver).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
@@ -26,7 +27,7 @@ impl Host {
         }
         let name = text.strip_suffix('.').unwrap_or(text);
         if let Ok(address) = name.parse() {
-            return Some(Self::V4(address));
+            return (name == text).then_some(Self::V4(address));
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let label = |label: &str| (1..=63).contains(&label.len()) && label.bytes().all(plain);
@@ -102,6 +103,10 @@ mod tests {
             "127.1",
             "0x7f000001",
             "2130706433",
+            "127.0.0.1.",
+            "10.0.0.1.",
+            "[::1].",
+            "127.1.",
         ] {
             assert_eq!(Host::parse(text), None, "{text}");
         }

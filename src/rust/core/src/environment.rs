@@ -9,7 +9,8 @@ use serde_json::{json, Value};
 use crate::misuse::Misuse;
 use crate::private::Private;
 use crate::process::protocol::Variable;
-use crate::secret::{known, EnvSecret, OpenEntry};
+use crate::redact::MARKER;
+use crate::secret::{known, EnvSecret, OpenEntry, Secret, SourceKind};
 
 /// Where an entry's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,19 @@ pub struct Git {
     pub email: String,
     /// `safe.directory` entries.
     pub safe: Vec<String>,
+}
+
+impl Git {
+    /// Its values as what commands get in the open.
+    fn claimed(&self) -> Result<Vec<OpenEntry>, Misuse> {
+        let fields = [("user.name", &self.name), ("user.email", &self.email)];
+        let safe = self.safe.iter().map(|directory| ("safe.directory", directory));
+        fields
+            .into_iter()
+            .chain(safe)
+            .map(|(name, value)| OpenEntry::of_git(name, value.as_bytes()))
+            .collect()
+    }
 }
 
 /// What a user asked for.
@@ -88,6 +102,29 @@ impl Kind {
 struct Held {
     kind: Kind,
     value: Bytes,
+    /// The value as one that is masked, because the name says that it is secret.
+    masked: Option<Secret>,
+}
+
+impl Held {
+    const fn new(kind: Kind, value: Bytes) -> Self {
+        Self {
+            kind,
+            value,
+            masked: None,
+        }
+    }
+
+    /// Makes known what commands get under this name, if that is a secret's: it may come back in any later text, also
+    /// when the capability is gone.
+    fn give_out(&mut self, name: &str) {
+        let source = match self.kind {
+            Kind::Literal => SourceKind::Literal,
+            Kind::Inherited => SourceKind::Env,
+            Kind::Minimal | Kind::Private | Kind::Secret => return,
+        };
+        self.masked = known::given_to_commands(name, self.value.get(), source);
+    }
 }
 
 #[derive(Clone)]
@@ -119,7 +156,7 @@ fn minimal(git: bool) -> BTreeMap<String, Held> {
             Kind::Minimal
         };
         let value = Bytes::Plain(value.as_bytes().to_vec());
-        ((*name).to_owned(), Held { kind, value })
+        ((*name).to_owned(), Held::new(kind, value))
     };
     let without_system = git.then_some(&("GIT_CONFIG_NOSYSTEM", "1"));
     MINIMAL.iter().chain(without_system).map(held).collect()
@@ -131,6 +168,8 @@ pub struct Environment {
     entries: BTreeMap<String, Held>,
     inherit_all: bool,
     git: Option<Git>,
+    /// The values of `git`, which commands find in the private home: no provider's credential meanwhile.
+    identity: Vec<OpenEntry>,
 }
 
 /// The minimal set: names and values. `TMPDIR` and `HOME` are private directories.
@@ -230,13 +269,7 @@ impl Environment {
             for (name, value) in std::env::vars_os() {
                 if let Some(name) = name.to_str() {
                     let value = Bytes::Plain(value.as_bytes().to_vec());
-                    entries.insert(
-                        name.to_owned(),
-                        Held {
-                            kind: Kind::Inherited,
-                            value,
-                        },
-                    );
+                    entries.insert(name.to_owned(), Held::new(Kind::Inherited, value));
                 }
             }
         } else {
@@ -261,19 +294,12 @@ impl Environment {
                         format!("The value of `{name}` holds a NUL byte; no environment can carry it."),
                     ));
                 }
-                Source::Literal(value) => Held {
-                    kind: Kind::Literal,
-                    value: Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
-                },
-                Source::Secret(entry) => Held {
-                    kind: Kind::Secret,
-                    value: Bytes::Secret(entry.clone()),
-                },
+                Source::Literal(value) => {
+                    Held::new(Kind::Literal, Bytes::Open(OpenEntry::new(name, value.as_bytes())?))
+                }
+                Source::Secret(entry) => Held::new(Kind::Secret, Bytes::Secret(entry.clone())),
                 Source::Inherit => match std::env::var_os(name) {
-                    Some(value) => Held {
-                        kind: Kind::Inherited,
-                        value: Bytes::Open(OpenEntry::new(name, value.as_bytes())?),
-                    },
+                    Some(value) => Held::new(Kind::Inherited, Bytes::Open(OpenEntry::new(name, value.as_bytes())?)),
                     None => {
                         return Err(bad(name, format!(
                             "`{name}` is not set in this R process, so it cannot be inherited. Set it first, or leave the entry out."
@@ -282,12 +308,6 @@ impl Environment {
                 },
             };
             entries.insert(name.to_owned(), held);
-        }
-        // What a command gets may come back in any later text, also when the capability is gone.
-        for held in entries.values() {
-            if let Bytes::Secret(entry) = &held.value {
-                known::remember(entry.secret());
-            }
         }
         if let Some(git) = &spec.git {
             let texts = [&git.name, &git.email].into_iter().chain(&git.safe);
@@ -298,10 +318,19 @@ impl Environment {
                 ));
             }
         }
+        let identity = spec.git.as_ref().map_or_else(|| Ok(Vec::new()), Git::claimed)?;
+        // Not before the last refusal.
+        for (name, held) in &mut entries {
+            match &held.value {
+                Bytes::Secret(entry) => known::remember(entry.secret()),
+                Bytes::Plain(_) | Bytes::Open(_) => held.give_out(name),
+            }
+        }
         Ok(Self {
             entries,
             inherit_all: spec.inherit_all,
             git: spec.git.clone(),
+            identity,
         })
     }
 
@@ -331,6 +360,7 @@ impl Environment {
             entries,
             inherit_all: false,
             git: self.git.clone(),
+            identity: self.identity.clone(),
         })
     }
 
@@ -382,14 +412,16 @@ impl Environment {
         Some(text)
     }
 
-    /// What print and digest may know: names, kinds, and the values of what was given in the open.
+    /// What print and digest may know: names, kinds, and the values of what was given in the open and is not masked.
     #[must_use]
     pub fn describe(&self) -> Value {
         self.entries
             .iter()
             .map(|(name, held)| {
                 let mut shown = json!({"name": name, "kind": held.kind.as_str()});
-                if matches!(held.kind, Kind::Literal | Kind::Minimal) {
+                if held.masked.is_some() && held.kind == Kind::Literal {
+                    shown["value"] = MARKER.into();
+                } else if matches!(held.kind, Kind::Literal | Kind::Minimal) {
                     shown["value"] = String::from_utf8_lossy(held.value.get()).into();
                 }
                 shown
@@ -512,6 +544,100 @@ mod tests {
         assert_eq!(shown, Environment::new(&spec(&canary())).unwrap().describe());
         drop(environment);
         assert!(known::redactor().mask(value.as_bytes()).count > 0);
+    }
+
+    #[test]
+    fn what_is_named_like_a_secret_is_masked() {
+        use crate::secret::tests::canary;
+        let masked = |value: &str| known::redactor().mask(value.as_bytes()).count > 0;
+        let entry = |name: &str, source: Source| EnvironmentSpec {
+            entries: vec![Entry {
+                name: name.to_owned(),
+                source,
+            }],
+            ..EnvironmentSpec::default()
+        };
+        let values: Vec<_> = (0..4).map(|_| canary()).collect();
+        let literal = entry("OF_TEST_TOKEN", Source::Literal(values[0].clone()));
+        let ordinary = entry("OF_TEST_NAME", Source::Literal(values[1].clone()));
+        std::env::set_var("OF_TEST_API_KEY", &values[2]);
+        let inherited = entry("OF_TEST_API_KEY", Source::Inherit);
+        let literal = Environment::new(&literal).unwrap();
+        let ordinary = Environment::new(&ordinary).unwrap();
+        let inherited = Environment::new(&inherited).unwrap();
+        std::env::set_var("OF_TEST_API_KEY", &values[3]);
+        let everything = Environment::new(&EnvironmentSpec {
+            inherit_all: true,
+            ..EnvironmentSpec::default()
+        })
+        .unwrap();
+        std::env::remove_var("OF_TEST_API_KEY");
+        let shown = literal.describe().to_string();
+        assert!(!shown.contains(&values[0]) && shown.contains(MARKER));
+        assert!(ordinary.describe().to_string().contains(&values[1]));
+        // A command may have printed it before the last holder went.
+        drop((literal, ordinary, inherited, everything));
+        assert_eq!(
+            values.iter().map(|value| masked(value)).collect::<Vec<_>>(),
+            [true, false, true, true]
+        );
+    }
+
+    #[test]
+    fn gits_identity_is_no_providers_in_both_orders() {
+        use crate::secret::tests::{canary, credential_of, soon};
+        let value = canary();
+        let plain = || Git {
+            name: "Ada".to_owned(),
+            email: "ada@example.org".to_owned(),
+            safe: vec!["/srv".to_owned()],
+        };
+        let of = |git: Git| EnvironmentSpec {
+            git: Some(git),
+            ..EnvironmentSpec::default()
+        };
+        let text = format!("{value}@example.org");
+        let specs = [
+            of(Git {
+                name: text.clone(),
+                ..plain()
+            }),
+            of(Git {
+                email: text.clone(),
+                ..plain()
+            }),
+            of(Git {
+                safe: vec!["/srv".to_owned(), text],
+                ..plain()
+            }),
+        ];
+        for spec in specs {
+            let credential = std::cell::OnceCell::new();
+            assert!(soon(
+                || credential_of(&value).is_ok_and(|made| credential.set(made).is_ok())
+            ));
+            assert!(Environment::new(&of(plain())).is_ok());
+            let refused = Environment::new(&spec).err().unwrap();
+            assert_eq!(refused.kind, "purpose");
+            assert!(
+                refused.message.contains("git") && !refused.message.contains("shared"),
+                "{refused}"
+            );
+            drop(credential);
+            let environment = std::cell::OnceCell::new();
+            assert!(soon(
+                || Environment::new(&spec).is_ok_and(|made| environment.set(made).is_ok())
+            ));
+            let kept = environment.into_inner().unwrap().narrow(&[]).unwrap();
+            let refused = credential_of(&value).unwrap_err();
+            assert_eq!(refused.kind, "purpose");
+            assert!(
+                refused.message.contains("git") && !refused.message.contains("shared"),
+                "{refused}"
+            );
+            drop(kept);
+        }
+        assert!(soon(|| credential_of(&value).is_ok()));
     }
 
     fn one(source: Source) -> EnvironmentSpec {

@@ -2,6 +2,28 @@
 
 use secrecy::zeroize::Zeroizing;
 
+/// What `text` is the encoding of, in the standard or the URL's alphabet, with or without padding.
+pub fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let text = text.trim_end_matches('=');
+    let mut bytes = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3 + 3));
+    for chunk in text.as_bytes().chunks(4) {
+        let mut word = 0;
+        for &byte in chunk {
+            let digit = match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                other => other,
+            };
+            word = word << 6 | u32::try_from(ALPHABET.iter().position(|&known| known == digit)?).ok()?;
+        }
+        word <<= 6 * (4 - chunk.len());
+        let [_, all @ ..] = word.to_be_bytes();
+        // One digit alone is no byte.
+        bytes.extend_from_slice(&all[..chunk.len().checked_sub(1).filter(|&count| count > 0)?]);
+    }
+    Some(bytes)
+}
+
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The standard alphabet, with padding.
@@ -25,7 +47,7 @@ pub fn encode(bytes: &[u8]) -> Zeroizing<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::encode;
+    use super::{decode, encode};
 
     #[test]
     fn the_examples_of_rfc_4648() {
@@ -40,6 +62,16 @@ mod tests {
             ("\u{ff}?>", "w78/Pg=="),
         ] {
             assert_eq!(encode(given.as_bytes()).as_str(), wanted);
+            let url = wanted.replace('+', "-").replace('/', "_").replace('=', "");
+            for text in [wanted, &url] {
+                assert_eq!(decode(text).unwrap().as_slice(), given.as_bytes(), "{text}");
+            }
+        }
+    }
+    #[test]
+    fn what_is_none() {
+        for text in ["Z", "Zm9vY", "Zm 9v", "Zm=9v", "a.b."] {
+            assert!(decode(text).is_none(), "{text}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::authority::{split_port, Host};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
 use crate::redact::Redactor;
-use crate::secret::known;
+use crate::secret::{known, Secret};
 
 /// What a client is about to send.
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ pub fn exchange(request: Outgoing<'_>) -> Result<Wire, Misuse> {
     if !used.is_empty() {
         check_place(request, &headers, &used)?;
         for reference in &used {
-            known::remember(reference.value().credential().secret());
+            reference.value().secrets().for_each(known::remember);
         }
         echo = Some(echo_of(&used));
     }
@@ -298,7 +298,7 @@ fn echo_of(used: &[Arc<Reference>]) -> Arc<Redactor> {
     let encoded: Vec<_> = used.iter().map(|reference| reference.encoded()).collect();
     let values = used
         .iter()
-        .map(|reference| reference.value().credential().secret().expose())
+        .flat_map(|reference| reference.value().secrets().map(Secret::expose))
         .chain(encoded.iter().flatten().map(|text| text.as_bytes()));
     Arc::new(Redactor::of_values(values))
 }

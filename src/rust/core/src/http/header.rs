@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::framing::misleading;
 use super::open;
+use super::parts::secret_parts;
 use super::reference::{self, HeaderCredential, Place, Reference};
 use crate::escape::display_bounded;
 use crate::misuse::Misuse;
@@ -119,9 +120,15 @@ impl Headers {
             _ => ("", text),
         };
         let secret = source::given(value.as_bytes(), SourceKind::Literal, name)?;
-        let credential = ProviderCredential::new(secret.clone(), hosts)?;
-        self.literals.push(secret);
-        let reference = self.hold(HeaderCredential::raw(credential));
+        let credential = ProviderCredential::new(secret, hosts)?;
+        let mut parts = Vec::new();
+        for part in secret_parts(name, scheme, value) {
+            let part = source::given(part.as_bytes(), SourceKind::Literal, name)?;
+            parts.push(credential.part(part)?);
+        }
+        let value = HeaderCredential::raw(credential).with_parts(parts);
+        self.literals.extend(value.secrets().cloned());
+        let reference = self.hold(value);
         Ok(if scheme.is_empty() {
             reference
         } else {
@@ -346,6 +353,47 @@ mod tests {
         assert!(masked() && known::is_known(&owner));
         assert!(known::forget_id(&owner));
         assert!(crate::secret::tests::soon(|| !masked() && !known::is_known(&owner)));
+    }
+
+    #[test]
+    fn what_is_secret_within_a_literal_is_known_as_long_as_it() {
+        use crate::secret::{tests, EnvSecret};
+        let masked = |value: &str| known::redactor().mask(format!("x {value} y").as_bytes()).count > 0;
+        let basic = |value: &str| {
+            let pair = super::super::base64::encode(format!("ada:{value}").as_bytes());
+            format!("Basic {}", pair.as_str())
+        };
+        let cookie = |value: &str| format!("theme=dark; session={value}");
+        let token = |value: &str| format!("Token token=\"{value}\", email=ada@example.org");
+        let signed = |value: &str| format!("AWS4-HMAC-SHA256 Credential=a/b, Signature={value}");
+        let kinds: [&dyn Fn(&str) -> String; 4] = [&cookie, &token, &signed, &basic];
+        for (index, whole) in kinds.into_iter().enumerate() {
+            let name = if index == 0 { "Cookie" } else { "Authorization" };
+            let value = canary();
+            let made = || Headers::new(vec![(name.to_owned(), text(&whole(&value)))], &hosts());
+            let entry = || EnvSecret::new(tests::secret(&value), false);
+            let before = entry().unwrap();
+            assert_eq!(made().unwrap_err().kind, "purpose", "{name}");
+            drop(before);
+            let headers = std::cell::OnceCell::new();
+            assert!(tests::soon(|| made().is_ok_and(|made| headers.set(made).is_ok())));
+            let headers = headers.into_inner().unwrap();
+            assert!(masked(&value), "{}", whole("..."));
+            assert!(!masked("ada@example.org"));
+            assert_eq!(entry().unwrap_err().kind, "purpose", "{name}");
+            assert!(headers.same(&made().unwrap()));
+            // Sent once, it is known until its owner is forgotten.
+            let owner = crate::random::hex(16);
+            assert!(headers.owned_by(&owner).is_empty());
+            let echo = headers.held[0].echo();
+            assert!(echo.mask(value.as_bytes()).count > 0);
+            headers.held[0].value().secrets().for_each(known::remember);
+            drop(headers);
+            assert!(masked(&value));
+            assert!(known::forget_id(&owner));
+            assert!(tests::soon(|| !masked(&value)));
+            assert!(tests::soon(|| entry().is_ok()));
+        }
     }
 
     #[test]

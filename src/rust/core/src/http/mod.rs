@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod framing;
 pub mod header;
 mod open;
+mod parts;
 pub mod reference;
 pub mod request;
 pub mod url;

@@ -12,7 +12,7 @@ use super::url::percent_encode_into;
 use crate::misuse::Misuse;
 use crate::per_process::PerProcess;
 use crate::redact::Redactor;
-use crate::secret::ProviderCredential;
+use crate::secret::{ProviderCredential, Secret};
 
 /// How every reference begins; 32 hexadecimal digits follow.
 pub const PREFIX: &str = "rhocap-ref-";
@@ -48,6 +48,8 @@ pub enum Place {
 pub struct HeaderCredential {
     credential: ProviderCredential,
     template: Template,
+    /// What is secret alone as well, and stands within the value.
+    parts: Vec<ProviderCredential>,
 }
 
 impl HeaderCredential {
@@ -57,6 +59,7 @@ impl HeaderCredential {
         Self {
             credential,
             template: Template::Raw,
+            parts: Vec::new(),
         }
     }
 
@@ -66,6 +69,7 @@ impl HeaderCredential {
         Self {
             credential,
             template: Template::Bearer,
+            parts: Vec::new(),
         }
     }
 
@@ -82,7 +86,20 @@ impl HeaderCredential {
         Ok(Self {
             credential,
             template: Template::Basic(user.to_owned()),
+            parts: Vec::new(),
         })
+    }
+
+    /// The same with what is secret within its value.
+    pub(super) fn with_parts(self, parts: Vec<ProviderCredential>) -> Self {
+        Self { parts, ..self }
+    }
+
+    /// The secret, and those within it.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        std::iter::once(&self.credential)
+            .chain(&self.parts)
+            .map(ProviderCredential::secret)
     }
 
     /// The credential.
@@ -178,11 +195,9 @@ impl Reference {
     pub(super) fn echo(&self) -> Arc<Redactor> {
         let made = || {
             let encoded = self.encoded();
-            let values = [
-                Some(self.value.credential.secret().expose()),
-                encoded.as_ref().map(|text| text.as_bytes()),
-            ];
-            Arc::new(Redactor::of_values(values.into_iter().flatten()))
+            let values = self.value.secrets().map(Secret::expose);
+            let encoded = encoded.as_ref().map(|text| text.as_bytes());
+            Arc::new(Redactor::of_values(values.chain(encoded)))
         };
         Arc::clone(self.echo.get_or_init(made))
     }

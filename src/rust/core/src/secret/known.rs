@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use super::fork_safe::ForkSafe;
 use super::purpose::{self, Purposes};
-use super::{name, rules, Inner, Secret, Wiped};
+use super::{equal, name, rules, Inner, Origin, Secret, SourceKind, Wiped};
 use crate::misuse::Misuse;
 use crate::per_process::PerProcess;
 use crate::redact::{Layer, Redactor};
@@ -252,6 +252,29 @@ pub fn standing_in(text: &[u8]) -> Option<Secret> {
     all.into_iter().find(|secret| stands(std::slice::from_ref(secret)))
 }
 
+/// Keeps what commands get in the open under a name of a secret, if it can be masked: they may print it, and that may
+/// be read when the environment that they got it from is gone.
+#[must_use]
+pub fn given_to_commands(name: &str, value: &[u8], kind: SourceKind) -> Option<Secret> {
+    if !name::is_secret_name(name) || !is_secret(value) {
+        return None;
+    }
+    // No detail: so it is not one that somebody else made, and forgets.
+    let origin = Origin {
+        kind,
+        detail: String::new(),
+    };
+    // The one from before, for who makes many environments.
+    let before = store()
+        .read()
+        .live()
+        .into_iter()
+        .find(|secret| secret.label() == name && *secret.origin() == origin && equal::same(secret.expose(), value));
+    let secret = before.or_else(|| Secret::new(Wiped::copy_of(value), name, origin).ok())?;
+    remember(&secret);
+    Some(secret)
+}
+
 /// How many values of the environment are known, and how many were left out because they cannot be masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ambient {
@@ -272,10 +295,10 @@ pub fn ambient() -> Ambient {
         let Some(variable) = variable.to_str().filter(|name| name::is_secret_name(name)) else {
             continue;
         };
-        if rules::unfit(value.as_slice()).is_some() || is_place(value.as_slice()) {
-            skipped += 1;
-        } else {
+        if is_secret(value.as_slice()) {
             found.push(Secret::ambient(value, variable));
+        } else {
+            skipped += 1;
         }
     }
     let counted = Ambient {
@@ -295,6 +318,11 @@ pub fn ambient() -> Ambient {
 #[must_use]
 pub fn can_be_masked(value: &[u8]) -> bool {
     value.len() >= rules::STRONG && rules::unfit(value).is_none()
+}
+
+/// Whether the value of a variable that is named like a secret can be one.
+fn is_secret(value: &[u8]) -> bool {
+    rules::unfit(value).is_none() && !is_place(value)
 }
 
 /// A path, such as that of a socket or of a file with the secret, is no secret itself.
@@ -346,6 +374,23 @@ mod tests {
         assert!(forget_id(&id));
         assert!(soon(|| !masked(&value)));
         assert!(!forget_id(&id));
+    }
+
+    #[test]
+    fn what_commands_get_under_a_secrets_name_is_kept_once() {
+        let value = canary();
+        let given = |name: &str, value: &str| given_to_commands(name, value.as_bytes(), SourceKind::Literal);
+        let one = given("PROJ_API_KEY", &value).unwrap();
+        let again = given("PROJ_API_KEY", &value).unwrap();
+        assert_eq!(one.id(), again.id());
+        drop((one, again));
+        assert!(masked(&value));
+        let other = canary();
+        assert_eq!(given("PROJ_NAME", &other), None);
+        assert!(!masked(&other));
+        for ordinary in ["true", "abc", env!("CARGO_MANIFEST_DIR")] {
+            assert_eq!(given("PROJ_API_KEY", ordinary), None);
+        }
     }
 
     #[test]

@@ -13,7 +13,14 @@ const ENDS: &[&str] = &[
     "passphrase",
     "pass",
     "pwd",
+    "pw",
+    "sshpass",
+    "pgpass",
+    "dbpass",
+    "dbpwd",
+    "dbpw",
     "pat",
+    "bearer",
     "credential",
     "credentials",
     "auth",
@@ -33,6 +40,58 @@ const JOINED: &[&str] = &[
     "credentials",
 ];
 
+/// The last word of a variable of several, whatever stands before it.
+const SEVERAL: &[&str] = &["secrets", "passwords", "passphrases", "credentials"];
+
+/// A variable of several of them; others are numbers (`MAX_TOKENS`) or no secrets (`SORT_KEYS`).
+const SEVERAL_OF: &[&str] = &["keys", "tokens"];
+
+/// What stands before [`SEVERAL_OF`].
+const KINDS: &[&str] = &[
+    "access",
+    "api",
+    "auth",
+    "bearer",
+    "bot",
+    "cookie",
+    "deploy",
+    "encryption",
+    "github",
+    "gitlab",
+    "hmac",
+    "jwt",
+    "license",
+    "master",
+    "oauth",
+    "private",
+    "refresh",
+    "secret",
+    "service",
+    "session",
+    "signing",
+    "ssh",
+];
+
+/// Which one of a secret a variable holds, or how it is written; a number and a version (`V2`) say it as well. `FILE`,
+/// `PATH`, `URL` and `ID` are not among them: what ends so is no secret itself.
+const SUFFIXES: &[&str] = &[
+    "b64",
+    "base",
+    "base64",
+    "dev",
+    "development",
+    "hex",
+    "json",
+    "live",
+    "new",
+    "old",
+    "pem",
+    "prod",
+    "production",
+    "staging",
+    "test",
+];
+
 /// Anywhere in the name of a header or a field. A variable of such a name may be a switch or a place.
 const WITHIN: &[&str] = &[
     "authorization",
@@ -47,7 +106,22 @@ const WITHIN: &[&str] = &[
 ];
 
 /// Whole names of fields.
-const FIELDS: &[&str] = &["sig", "sid"];
+const FIELDS: &[&str] = &[
+    "sig",
+    "x-sig",
+    "sid",
+    "x-hmac",
+    "authentication",
+    "x-authentication",
+    "session",
+    "x-session",
+    "x-session-id",
+    "x-sessionid",
+    "x-user-session",
+    "x-access",
+    "x-access-code",
+    "x-ticket",
+];
 
 /// They end like keys, mark a request or a connection, and open nothing.
 const HARMLESS: &[&str] = &["idempotency-key", "sec-websocket-key"];
@@ -80,7 +154,30 @@ const HARMLESS_HEADERS: &[&str] = &[
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     // The working directory of every shell.
-    name != "PWD" && ends_in_secret(&plain(name))
+    if name == "PWD" {
+        return false;
+    }
+    let name = plain(name);
+    let base = without_suffixes(&name);
+    ends_in_secret(base) || ends_in_secrets(base) || ends_in_secret(base.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// The name without what says which of several it is.
+fn without_suffixes(name: &str) -> &str {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let suffix = |word: &str| SUFFIXES.contains(&word) || number(word.strip_prefix('v').unwrap_or(word));
+    let mut base = name;
+    while let Some((before, _)) = base.rsplit_once('-').filter(|(_, last)| suffix(last)) {
+        base = before;
+    }
+    base
+}
+
+fn ends_in_secrets(name: &str) -> bool {
+    let mut words = name.rsplit('-');
+    let last = words.next().unwrap_or_default();
+    let kind = words.next().unwrap_or_default();
+    SEVERAL.contains(&last) || (SEVERAL_OF.contains(&last) && KINDS.contains(&kind))
 }
 
 /// Whether a header or a field of this name carries a credential, so that its value is never shown.
@@ -147,6 +244,48 @@ mod tests {
             ("pwd", true, true),
             ("PWD", false, true),
             ("ORACLE_SID", false, false),
+            ("SSHPASS", true, true),
+            ("DB_PW", true, true),
+            ("AUTH_BEARER", true, true),
+            ("SECRET_KEY_BASE", true, true),
+            ("ACCESS_TOKENS", true, false),
+            ("SIGNING_KEYS", true, false),
+            ("API_KEYS_PROD", true, true),
+            ("CREDENTIALS", true, true),
+            ("DB_PASSWORDS", true, true),
+            ("API_KEY_PROD", true, true),
+            ("API_KEY_DEV", true, true),
+            ("GH_TOKEN_TEST", true, true),
+            ("STRIPE_SECRET_STAGING", true, true),
+            ("GH_TOKEN_V2", true, true),
+            ("GH_TOKEN_1", true, true),
+            ("GH_TOKEN2", true, false),
+            ("SIGNING_KEY_PEM", true, false),
+            ("GOOGLE_CREDENTIALS_JSON", true, true),
+            ("SIGNING_KEY_B64", true, false),
+            ("SIGNING_KEY_BASE64_V2", true, false),
+            ("Authentication", false, true),
+            ("X-Authentication", false, true),
+            ("Session", false, true),
+            ("X-Session", false, true),
+            ("X-Session-Id", false, true),
+            ("X-Access", false, true),
+            ("X-Access-Key", true, true),
+            ("X_Session", false, true),
+            ("Authentication-Info", false, false),
+            ("X-Access-Control", false, false),
+            ("session-count", false, false),
+            ("SIGNING_KEY_FILE", false, false),
+            ("SIGNING_KEY_PATH", false, false),
+            ("AWS_ACCESS_KEY_ID", false, false),
+            ("OAUTH_TOKEN_URL", false, true),
+            ("SIGNING_KEYS_URL", false, false),
+            ("DATABASE", false, false),
+            ("AUTH_BASE_URL", false, false),
+            ("MAX_TOKENS_TEST", false, false),
+            ("SORT_KEYS", false, false),
+            ("BYPASS", false, false),
+            ("TEST", false, false),
             ("PATH", false, false),
             ("OLDPWD", false, false),
             ("HOME", false, false),

@@ -35,6 +35,8 @@ pub struct OpenEntry(Arc<Open>);
 
 pub(super) struct Open {
     name: String,
+    /// Whether it is of git's configuration and no variable.
+    git: bool,
     // A credential may be among what was inherited before anybody said so.
     value: Wiped,
 }
@@ -63,6 +65,19 @@ impl ProviderCredential {
                  alone.",
             ));
         }
+        Self::bound(secret, hosts)
+    }
+
+    /// What is a credential of the same hosts alone, and stands within the value of this one, as a password in an
+    /// encoded pair does.
+    ///
+    /// # Errors
+    /// `purpose`, as [`ProviderCredential::new`].
+    pub(crate) fn part(&self, secret: Secret) -> Result<Self, Misuse> {
+        Self::bound(secret, self.0.hosts.clone())
+    }
+
+    fn bound(secret: Secret, hosts: Vec<HostPattern>) -> Result<Self, Misuse> {
         let forms = Redactor::of_values([secret.expose()]);
         let credential = Self(Arc::new(Credential { secret, hosts, forms }));
         known::claim(&Claim::Credential(&credential))?;
@@ -118,8 +133,21 @@ impl OpenEntry {
     /// # Errors
     /// `purpose` when the value is, or holds, a provider's credential that is alive.
     pub fn new(name: &str, value: &[u8]) -> Result<Self, Misuse> {
+        Self::claimed(name, value, false)
+    }
+
+    /// An entry of git's configuration in the private home of commands.
+    ///
+    /// # Errors
+    /// As [`OpenEntry::new`].
+    pub fn of_git(name: &str, value: &[u8]) -> Result<Self, Misuse> {
+        Self::claimed(name, value, true)
+    }
+
+    fn claimed(name: &str, value: &[u8], git: bool) -> Result<Self, Misuse> {
         let entry = Self(Arc::new(Open {
             name: name.to_owned(),
+            git,
             value: Wiped::copy_of(value),
         }));
         known::claim(&Claim::Open(&entry))?;
@@ -208,6 +236,16 @@ impl Purposes {
             }
             Claim::Open(entry) => looked.hold_credential_in(entry.value()).then(|| {
                 let name = &entry.0.name;
+                if entry.0.git {
+                    return Misuse::new(
+                        "purpose",
+                        format!(
+                            "git's `{name}` is, or holds, a provider's credential, so it cannot go to where commands read \
+                             it. Give rho_environment_git() another value."
+                        ),
+                    )
+                    .with("name", name);
+                }
                 let shared = format!("rho_environment({name} = rho_env_secret(secret, shared = TRUE))");
                 not_for_tools(&format!("The value of `{name}`"), &shared).with("name", name)
             }),
@@ -253,6 +291,11 @@ impl Looked {
             .fold(None, |_, entry| Some(entry));
         if let Some(entry) = open {
             let name = &entry.name;
+            if entry.git {
+                let instead = "Use another key for the provider, or make the capability with another \
+                               rho_environment_git().";
+                return Some(taken_by_tools(&format!("as git's `{name}`"), instead).with("name", name));
+            }
             let instead = format!(
                 "Use another key for the provider, or make the capability without `{name}`. If tools are meant to have \
                  this one, say so when the capability is made: \
