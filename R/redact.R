@@ -49,6 +49,10 @@
 #'   R's print of a vector, and in lines that were numbered, quoted or commented out;
 #' - each line of 8 and more bytes of a value of several lines by itself.
 #'
+#' Not found are base32 and binary digits, dumps with several rows for the same bytes
+#' (`od -tx1 -c`), pieces with other text between them, and lines of a value that hold no letters
+#' and digits beside each other (settings, words), when they stand alone.
+#'
 #' One of 4 to 7 bytes is found as it is, as a word.
 #' @section Errors:
 #' `rhocap_error_missing`, `rhocap_error_type`; see [rhocap_conditions].
