@@ -240,7 +240,7 @@ rho_forget <- function(secret) {
   }
   if (is.character(secret)) {
     id <- check_text(check_string(secret, "secret"), "secret")
-    return(invisible(!check_boundary(core_secret_forget_id(id))[[2L]]))
+    return(invisible(!check_boundary(core_secret_forget_id(id))))
   }
   sender <- auth_kind(secret)
   held <- if (is.null(sender)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use extendr_api::prelude::*;
 use rhocap_core::misuse::Misuse;
-use rhocap_core::redact::{Redactor, MARKER};
+use rhocap_core::redact::{merge, replace, Redactor};
 use rhocap_core::secret::{known, name};
 
 use crate::argument::wrong_type;
@@ -31,7 +31,7 @@ impl Masks {
     /// The union of what each finds, sorted and disjoint.
     fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans: Vec<_> = self.0.iter().flat_map(|redactor| redactor.spans(text)).collect();
-        union(&mut spans);
+        merge(&mut spans);
         spans
     }
 
@@ -40,31 +40,6 @@ impl Masks {
         let spans = self.spans(text);
         (!spans.is_empty()).then(|| replace(text, &spans))
     }
-}
-
-/// Sorts ranges and joins those that overlap or touch.
-fn union(spans: &mut Vec<Range<usize>>) {
-    spans.sort_by_key(|span| span.start);
-    let mut joined: Vec<Range<usize>> = Vec::with_capacity(spans.len());
-    for span in spans.drain(..) {
-        match joined.last_mut() {
-            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
-            _ => joined.push(span),
-        }
-    }
-    *spans = joined;
-}
-
-fn replace(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
-    let mut masked = Vec::with_capacity(text.len());
-    let mut at = 0;
-    for span in spans {
-        masked.extend_from_slice(&text[at..span.start]);
-        masked.extend_from_slice(MARKER.as_bytes());
-        at = span.end;
-    }
-    masked.extend_from_slice(&text[at..]);
-    masked
 }
 
 // A redactor of values that R's side found in a foreign object. They are strings of R already; what
@@ -112,7 +87,7 @@ fn core_redact(texts: Robj, redactor: Robj) -> Robj {
         let (mut places, mut masked) = (Vec::new(), Vec::new());
         for ((index, bytes, encoding), mut spans) in elements.into_iter().zip(found) {
             if !spans.is_empty() {
-                union(&mut spans);
+                merge(&mut spans);
                 // Counted from 1; exact up to 2^53, and no vector is longer.
                 #[allow(clippy::cast_precision_loss)]
                 places.push(Some(index as f64 + 1.0));
@@ -244,7 +219,7 @@ fn masked_pieces(masks: &Masks, pieces: &[&[u8]], orders: &[Vec<usize>]) -> Vec<
         .iter()
         .zip(found)
         .map(|(piece, mut spans)| {
-            union(&mut spans);
+            merge(&mut spans);
             replace(piece, &spans)
         })
         .collect()

@@ -270,13 +270,13 @@ fn drop_value<T: Clone + 'static>(handle: &Robj) -> Result<(), Misuse> {
     Ok(())
 }
 
-// The same by a public id, for one whose handle is gone; whether it was kept, and whether it is still known.
+// The same by a public id, for one whose handle is gone; whether it is still known.
 #[extendr]
 fn core_secret_forget_id(id: Robj) -> Robj {
     guard(|| {
         let id = text(&id, "id")?;
-        let kept = known::forget_id(id);
-        Ok(Plain::Flags(vec![kept, known::is_known(id)]))
+        let _ = known::forget_id(id);
+        Ok(known::is_known(id).into())
     })
 }
 

@@ -7,7 +7,7 @@ use secrecy::zeroize::Zeroizing;
 
 use super::exchange::Outgoing;
 use super::reference;
-use crate::redact::{Redactor, Stream, MARKER};
+use crate::redact::{merge, replace, Redactor, Stream};
 
 /// Shorter values are masked between word bounds only, as by a [`Redactor`].
 const LEAST_ANYWHERE: usize = 8;
@@ -81,21 +81,8 @@ impl Echo {
         if spans.is_empty() {
             return None;
         }
-        spans.sort_unstable_by_key(|span| span.start);
-        let mut masked = Vec::with_capacity(name.len());
-        let mut end: Option<usize> = None;
-        for span in spans {
-            match end {
-                Some(last) if span.start <= last => end = Some(last.max(span.end)),
-                _ => {
-                    masked.extend_from_slice(&name[end.unwrap_or(0)..span.start]);
-                    masked.extend_from_slice(MARKER.as_bytes());
-                    end = Some(span.end);
-                }
-            }
-        }
-        masked.extend_from_slice(&name[end.unwrap_or(0)..]);
-        Some(masked)
+        merge(&mut spans);
+        Some(replace(name, &spans))
     }
 
     fn folded(&self) -> &[Zeroizing<Vec<u8>>] {
@@ -123,6 +110,7 @@ mod tests {
     use super::super::reference::tests::credential;
     use super::super::reference::{HeaderCredential, Place, Reference};
     use super::*;
+    use crate::redact::MARKER;
     use crate::secret::tests::canary;
 
     fn echo_of(value: HeaderCredential) -> Echo {

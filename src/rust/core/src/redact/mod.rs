@@ -172,8 +172,9 @@ impl Redactor {
         spans
     }
 
-    /// The matches of the known values in the text as it stands: not what is spread by white space or control
-    /// sequences, and nothing by its shape or name. For text of which only a part is kept and masked afterwards.
+    /// The matches of the known values in the text as it stands: not what is spread, and nothing by its shape or name.
+    /// To measure other programs with it, which do no more.
+    #[doc(hidden)]
     #[must_use]
     pub fn spans_in_one_piece(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
@@ -182,8 +183,7 @@ impl Redactor {
         spans
     }
 
-    /// All that is looked for, to measure other programs with it.
-    #[doc(hidden)]
+    /// All forms of the values that are looked for in the text as it stands.
     #[must_use]
     pub fn forms<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
         Forms::of(values).anywhere.iter().map(|form| form.to_vec()).collect()
@@ -199,16 +199,8 @@ impl Redactor {
                 count: 0,
             };
         }
-        let mut masked = Vec::with_capacity(text.len());
-        let mut from = 0;
-        for span in &spans {
-            masked.extend_from_slice(&text[from..span.start]);
-            masked.extend_from_slice(MARKER.as_bytes());
-            from = span.end;
-        }
-        masked.extend_from_slice(&text[from..]);
         Masked {
-            text: Cow::Owned(masked),
+            text: Cow::Owned(replace(text, &spans)),
             count: spans.len() as u64,
         }
     }
@@ -452,8 +444,22 @@ fn add(spans: &mut Vec<Range<usize>>, span: Range<usize>) {
     }
 }
 
+/// The text with a marker in place of each of `spans`, which are sorted and disjoint.
+#[must_use]
+pub fn replace(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
+    let mut masked = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for span in spans {
+        masked.extend_from_slice(&text[from..span.start]);
+        masked.extend_from_slice(MARKER.as_bytes());
+        from = span.end;
+    }
+    masked.extend_from_slice(&text[from..]);
+    masked
+}
+
 /// Sorts ranges and makes one of those that overlap or touch.
-fn merge(spans: &mut Vec<Range<usize>>) {
+pub fn merge(spans: &mut Vec<Range<usize>>) {
     spans.sort_unstable_by_key(|span| span.start);
     spans.dedup_by(|next, last| {
         let joins = next.start <= last.end;

@@ -159,12 +159,6 @@ pub fn remember(secret: &Secret) {
     keep(secret.id(), Some(secret));
 }
 
-/// Does not keep it any more. It stays known as long as somebody holds it; whether it was kept.
-#[allow(clippy::must_use_candidate, reason = "to forget is what it is for")]
-pub fn forget(secret: &Secret) -> bool {
-    forget_id(secret.id())
-}
-
 /// Says that a secret was made for something that has a public name itself, by which it is forgotten too.
 pub(crate) fn own(secret: &Secret, owner: &str) {
     store().update(|known| {
@@ -176,7 +170,8 @@ pub(crate) fn own(secret: &Secret, owner: &str) {
     });
 }
 
-/// The same for one whose handle is gone, by its public name or that of its owner.
+/// Does not keep a secret any more, by its public name or that of its owner. It stays known as long as somebody holds
+/// it; whether it was kept.
 #[must_use]
 pub fn forget_id(id: &str) -> bool {
     keep(id, None)
@@ -398,8 +393,8 @@ mod tests {
         let value = canary();
         let one = secret(&value);
         remember(&one);
-        assert!(forget(&one));
-        assert!(!forget(&one));
+        assert!(forget_id(one.id()));
+        assert!(!forget_id(one.id()));
         assert!(masked(&value));
     }
 
