@@ -251,7 +251,7 @@ fn forms_of_dumps_with_addresses() {
             "xxd -e",
             "hexdump -d",
             "hexdump -o",
-            "hexdump -e '\"%04_ax: \" 16/1 \"%02x \" \"\" 16/1 \"%_p\" \"\\n\"'",
+            "hexdump -e '\"%04_ax: \" 16/1 \"%02x \"' -e '\" \" 16/1 \"%_p\" \"\\n\"'",
             "od -tx1",
             "od -Ax -tx1z",
             "od -x",
