@@ -34,7 +34,7 @@ test_that("the demo allows, refuses and records what it says", {
     "^ +1 +rho_read +DESCRIPTION +allowed ",
     "^ +12 +read +shortcut +denied +Escape +admission$",
     "^R has a key, bash has not +key: none \\|",
-    "^unless it is named +key: planted-in-R \\|",
+    "^unless it is named +key: \\[redacted by rhocap\\] \\|",
     "<RhoCommandResult> timed out, signal 9 \\(SIGKILL\\)",
     "^as it is +\\[redacted by rhocap\\] \\| exited$",
     "^in base64 +\\[redacted by rhocap\\]",
