@@ -22,9 +22,9 @@ NULL
 #' capability is made with them.
 #'
 #' Literal values are shown by print and stand in the digest: give a secret with [rho_env_secret()].
-#' Once a capability is made with it, the value of a literal or inherited entry whose name is that of
-#' a secret (`PROJ_API_KEY`) is masked wherever it can be told from ordinary text: in what commands
-#' print, in the capability's own print and in its digest, for the rest of the R session.
+#' Once a capability is made with it, the value of a literal or inherited entry whose name is that
+#' of a secret (`PROJ_API_KEY`) is masked wherever it can be told from ordinary text: in what
+#' commands print, in the capability's own print and in its digest, for the rest of the R session.
 #'
 #' A value that is, or holds, a provider's credential ([rho_provider_credential()]), also encoded,
 #' is refused when a capability is made with it, as a literal, inherited by its name or in
