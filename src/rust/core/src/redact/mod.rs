@@ -224,14 +224,8 @@ impl Redactor {
             }
         }
         merge(&mut spans);
-        let mut masked = String::with_capacity(text.len());
-        let mut from = 0;
-        for span in &spans {
-            masked.push_str(&text[from..span.start]);
-            masked.push_str(MARKER);
-            from = span.end;
-        }
-        masked.push_str(&text[from..]);
+        // Cut between characters, and the marker is text.
+        let masked = String::from_utf8(replace(text.as_bytes(), &spans)).expect("text");
         MaskedText {
             text: Cow::Owned(masked),
             count: spans.len() as u64,
@@ -272,7 +266,11 @@ impl Redactor {
     /// The matches of the known values in lines with something before them; `framed` holds the end of the text
     /// afterwards.
     fn framed(&self, lines: &Lines, framed: &mut Framed, spans: &mut Vec<Range<usize>>) {
-        framed.read(lines, self.longest_squeezed(), |part| {
+        let longest = self.longest_squeezed();
+        if longest == 0 {
+            return;
+        }
+        framed.read(lines, longest, |part| {
             for layer in &self.layers {
                 layer.squeezed.find(part.bytes(), |span| {
                     let span = part.origin(&span);
